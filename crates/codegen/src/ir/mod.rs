@@ -5,6 +5,9 @@
 //! pointers: the context, slots (local memory that the back end places on the stack or in a scratch map), map values and ring
 //! records. Every instruction carries the span of the script it comes from.
 
+pub mod builder;
+pub mod eval;
+
 use std::fmt;
 
 use strix_model::{MapIdx, Span};
@@ -12,6 +15,14 @@ use strix_model::{MapIdx, Span};
 /// A virtual register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Vreg(pub u32);
+
+impl Vreg {
+    /// The place `off` bytes from the pointer in this register.
+    #[must_use]
+    pub fn at(self, off: i32) -> Addr {
+        Addr { base: self, off }
+    }
+}
 
 /// A basic block of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
