@@ -1,0 +1,24 @@
+//! What a compilation depends on besides the script and the kernel.
+
+/// Settings of one compilation.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Positional parameters, `$1` first.
+    pub params: Vec<String>,
+    /// Trace only this process (`-p`).
+    pub pid: Option<u32>,
+    /// The traced child (`-c`): what `cpid` gives.
+    pub child_pid: Option<u32>,
+    /// Functions that change the system may be used (`--unsafe`).
+    pub unsafe_mode: bool,
+    /// Count runs and filtered runs of each probe; costs a few nanoseconds an event.
+    pub count_runs: bool,
+    /// Configuration from the environment: lower-case key and value, in effect over the script's own block.
+    pub config: Vec<(String, String)>,
+    /// Monotonic nanoseconds of the session's start, for `elapsed`.
+    pub start_ns: u64,
+    /// Process id of strix itself.
+    pub own_pid: u32,
+    /// Possible CPUs of the machine.
+    pub cpus: u32,
+}
