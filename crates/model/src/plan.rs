@@ -135,7 +135,7 @@ pub enum MapRole {
 }
 
 /// How a user map's value reads.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MapValue {
     /// As stored.
     Plain(Shape),
