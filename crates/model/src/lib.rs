@@ -23,4 +23,4 @@ pub use program::{
 };
 pub use shape::{EnumDef, EnumIdx, Field, Shape};
 pub use span::{FileId, LineCol, SourceFile, SourceMap, Span};
-pub use value::{Aggregate, Value};
+pub use value::{Aggregate, Frame, Value};

@@ -31,7 +31,7 @@ pub enum Value {
         /// The raw number (`%d`, `%x`, sorting).
         number: u64,
     },
-    /// A stack, formatted one frame an entry, leaf first, without indentation.
+    /// A stack, formatted one line an entry, leaf first; each line carries the indentation of its mode.
     Stack(Vec<String>),
     /// Parenthesised values.
     Tuple(Vec<Value>),
@@ -39,6 +39,22 @@ pub enum Value {
     Struct(Vec<(String, Value)>),
     /// Values in brackets.
     Array(Vec<Value>),
+}
+
+/// One function at an address, as a symbolizer finds it. An address inside inlined code has several: the inlined ones
+/// first, the function that holds the instruction last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// Name, demangled if that was asked for.
+    pub function: String,
+    /// Bytes from the function's start; 0 for inlined ones.
+    pub offset: u64,
+    /// Kernel module without brackets, or path of the DSO.
+    pub module: Option<String>,
+    /// `file:line`, where debug information has it.
+    pub source: Option<String>,
+    /// Inlined into the next one.
+    pub inlined: bool,
 }
 
 /// A map value, added up over the CPUs.
