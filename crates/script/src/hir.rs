@@ -293,7 +293,9 @@ pub enum ExprKind {
     },
     /// Built-in variable.
     Builtin(Variable),
-    /// Function call.
+    /// Function call. A map as a whole is a [`ExprKind::Map`] without keys (`print`, `clear`, `zero`, `len`). `delete` and `has_key` have one
+    /// argument, the map with the key in it; a key that is a tuple literal is several keys, as in brackets. Words that are no values
+    /// (`nsecs(boot)`, `kstack(perf, 3)`, `pid(init)`) are strings.
     Call {
         /// Which.
         function: Function,
