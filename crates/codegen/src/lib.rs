@@ -4,5 +4,6 @@
 //! machine register or a stack slot, lays out memory, and emits instructions with line information. It knows nothing
 //! of the trace language, of maps' meaning or of the running kernel.
 
+mod bitset;
 pub mod helper;
 pub mod ir;

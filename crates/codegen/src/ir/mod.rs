@@ -7,6 +7,11 @@
 
 pub mod builder;
 pub mod eval;
+pub(crate) mod flow;
+pub mod parse;
+pub mod print;
+pub mod verify;
+mod visit;
 
 use std::fmt;
 
