@@ -1,0 +1,1 @@
+//! Making small BTF out of large.

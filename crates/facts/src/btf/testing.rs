@@ -1,0 +1,1 @@
+//! Hand-made BTF for tests.
