@@ -7,3 +7,4 @@
 mod bitset;
 pub mod helper;
 pub mod ir;
+pub mod opt;

@@ -197,4 +197,11 @@ impl Defs {
     pub(crate) fn single(&self, reg: Vreg) -> Option<&Op> {
         self.op[reg.0 as usize].as_ref()
     }
+
+    /// Notes a better operation for a register.
+    pub(crate) fn replace(&mut self, op: &Op) {
+        if let Some(dst) = op.dst().filter(|&dst| self.is_single(dst)) {
+            self.op[dst.0 as usize] = Some(op.clone());
+        }
+    }
 }

@@ -183,7 +183,7 @@ pub enum AtomicOp {
 }
 
 /// What an instruction does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// `dst = src`.
     Copy {

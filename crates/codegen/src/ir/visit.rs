@@ -43,6 +43,27 @@ impl Op {
         }
     }
 
+    /// The register that is written, for changing it.
+    pub fn dst_mut(&mut self) -> Option<&mut Vreg> {
+        match self {
+            Self::Copy { dst, .. }
+            | Self::Bin { dst, .. }
+            | Self::Cmp { dst, .. }
+            | Self::Neg { dst, .. }
+            | Self::Extend { dst, .. }
+            | Self::Bswap { dst, .. }
+            | Self::Load { dst, .. }
+            | Self::SlotAddr { dst, .. }
+            | Self::MapPtr { dst, .. }
+            | Self::MapValuePtr { dst, .. }
+            | Self::FuncPtr { dst, .. } => Some(dst),
+            Self::Atomic { fetch: dst, .. } | Self::Call { dst, .. } | Self::CallKfunc { dst, .. } => {
+                dst.as_mut()
+            }
+            Self::Store { .. } | Self::CopyMem { .. } | Self::ZeroMem { .. } => None,
+        }
+    }
+
     /// The operands that may be a register or a constant.
     pub fn operands_mut(&mut self) -> Vec<&mut Operand> {
         match self {

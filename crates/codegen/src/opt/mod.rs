@@ -1,0 +1,110 @@
+//! Passes over the IR that make the code smaller and faster without knowing the machine. One pass a file.
+//!
+//! None of them moves a computation to another block, so a bounds check stays before the use that relies on it.
+
+mod address;
+mod cfg;
+mod copies;
+mod cse;
+mod dce;
+mod fold;
+mod fuse;
+
+use crate::ir::{Function, Module, verify};
+
+/// After this many rounds the code is taken as good enough; three is the usual number.
+const ROUNDS: u32 = 12;
+
+/// Optimises a module in place.
+pub fn module(module: &mut Module) {
+    for index in 0..module.functions.len() {
+        let mut function = std::mem::replace(
+            &mut module.functions[index],
+            Function {
+                name: String::new(),
+                params: Vec::new(),
+                vregs: 0,
+                slots: Vec::new(),
+                blocks: Vec::new(),
+            },
+        );
+        run(&mut function, index == 0);
+        module.functions[index] = function;
+    }
+    debug_assert_eq!(verify::module(module), Ok(()));
+}
+
+/// Optimises a function in place. In the entry function the first parameter is the context, which nobody writes to.
+pub(crate) fn run(function: &mut Function, entry: bool) {
+    for _ in 0..ROUNDS {
+        let before = function.clone();
+        cfg::run(function);
+        copies::run(function);
+        fold::run(function);
+        cse::run(function, entry);
+        fuse::run(function);
+        address::run(function);
+        dce::run(function);
+        if *function == before {
+            break;
+        }
+    }
+}
+
+/// For a pass's tests: text in, text out.
+#[cfg(test)]
+pub(crate) fn apply(text: &str, pass: impl Fn(&mut Function)) -> String {
+    use crate::ir::{parse, print};
+    let mut module = parse::module(text).unwrap();
+    verify::module(&module).unwrap();
+    pass(&mut module.functions[0]);
+    verify::module(&module).unwrap();
+    let text = print::function(&module.functions[0]);
+    let body = text.split_once("{\n").unwrap().1.trim_end().trim_end_matches('}');
+    body.lines().map(str::trim).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn short_circuit_conditions_become_plain_branches() {
+        // What a front end makes of `if (a == 1 && b == 2) { … }`.
+        let text = "function f(v0) {
+b0:
+  v1 = load.u32 [v0]
+  v2 = cmp.eq v1, 1
+  v3 = copy 0
+  branch ne v2, 0, b1, b2
+b1:
+  v4 = load.u32 [v0 + 4]
+  v5 = cmp.eq v4, 2
+  v6 = cmp.ne v5, 0
+  v3 = copy v6
+  jump b2
+b2:
+  v7 = copy v3
+  branch ne v7, 0, b3, b4
+b3:
+  call 6(v1)
+  jump b4
+b4:
+  return 0
+}";
+        let out = super::apply(text, |f| super::run(f, true));
+        assert_eq!(
+            out,
+            "b0:
+v1 = load.u32 [v0]
+branch eq v1, 1, b1, b3
+b1:
+v4 = load.u32 [v0 + 4]
+branch eq v4, 2, b2, b3
+b2:
+call trace_printk(1)
+return 0
+b3:
+return 0"
+                .replace("trace_printk(1)", "trace_printk(v1)")
+        );
+    }
+}
