@@ -115,12 +115,15 @@ features! {
         All(&[Struct("bpf_uprobe_multi_link"), Enumerator("BPF_TRACE_UPROBE_SESSION")]);
     /// Raw tracepoints with typed arguments: `BPF_TRACE_RAW_TP`.
     tp_btf: "5.5", Enumerator("BPF_TRACE_RAW_TP");
-    /// Function entry and return by trampoline: `BPF_TRACE_FENTRY` in a kernel whose functions can call one, which
-    /// shows in `ftrace_ops.direct_call` (since v6.4) or `struct dyn_ftrace` (on x86-64 the two come together).
+    /// Function entry and return by trampoline: `BPF_TRACE_FENTRY` in a kernel whose functions can call one. That shows
+    /// in `ftrace_ops.direct_call` (since v6.4); before, x86-64 (which has `struct desc_struct`) could wherever it has
+    /// `struct dyn_ftrace`, and arm64 could not.
     fentry: "5.5", All(&[
         Enumerator("BPF_TRACE_FENTRY"),
-        Any(&[Member("ftrace_ops", "direct_call"), All(&[Struct("dyn_ftrace"), Struct("ftrace_regs_x86")]),
-              All(&[Struct("dyn_ftrace"), Struct("desc_struct")])]),
+        Any(&[
+            Member("ftrace_ops", "direct_call"),
+            All(&[Struct("dyn_ftrace"), Struct("desc_struct")]),
+        ]),
     ]);
     /// Programs that walk kernel objects: `BPF_TRACE_ITER`.
     iter: "5.8", Enumerator("BPF_TRACE_ITER");
@@ -181,7 +184,7 @@ features! {
     mmapable: "5.5", Enumerator("BPF_F_MMAPABLE");
     /// Many map entries by one system call: `BPF_MAP_LOOKUP_BATCH`.
     map_batch: "5.6", Enumerator("BPF_MAP_LOOKUP_BATCH");
-    /// `ksym` type information of run-time statistics: `BPF_ENABLE_STATS`.
+    /// Run time and run count of programs, switched on for as long as somebody holds a descriptor: `BPF_ENABLE_STATS`.
     enable_stats: "5.8", Enumerator("BPF_ENABLE_STATS");
     /// kprobes through perf events: the device `kprobe`.
     kprobes: "4.17", Device(&["kprobe"]);

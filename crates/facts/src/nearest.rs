@@ -3,8 +3,9 @@
 /// Names longer than this are not compared: a kernel name is at most 512 bytes, and such a long one is no slip.
 const MAX_LEN: usize = 128;
 
-/// The candidate nearest to `name` by insertions, deletions, replacements and swaps of neighbours, ignoring case
-/// at half the price of a slip; `None` when nothing is near enough to be meant. The first of equals wins.
+/// The candidate nearest to `name` by insertions, deletions, replacements and swaps of neighbours, wrong case at half the
+/// price; `None` when nothing is near enough to be meant. The first of equals wins, one that differs in case alone
+/// beats all.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted: Vec<char> = name.chars().collect();
@@ -16,6 +17,9 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     let mut best = None;
     let mut table = Table::default();
     for candidate in candidates {
+        if candidate.eq_ignore_ascii_case(name) && candidate != name {
+            return Some(candidate);
+        }
         if candidate == name || candidate.len().abs_diff(name.len()) > 3 * MAX_LEN {
             continue;
         }

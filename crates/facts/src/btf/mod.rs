@@ -9,7 +9,9 @@ mod layout;
 mod render;
 pub mod subset;
 #[cfg(test)]
-pub(crate) mod testing;
+mod testing;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use std::ffi::CStr;
