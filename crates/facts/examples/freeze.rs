@@ -229,11 +229,7 @@ fn evidence(btf: &Btf) -> Option<Vec<u8>> {
 }
 
 fn freeze(facts: &KernelFacts, root: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
-    let put = |path: &str, bytes: &[u8]| -> Result<(), Box<dyn Error>> {
-        let path = out.join(path);
-        fs::create_dir_all(path.parent().ok_or("no directory")?)?;
-        Ok(fs::write(path, bytes)?)
-    };
+    let put = |path: &str, bytes: &[u8]| put(out, path, bytes);
     let btf = facts.btf()?;
     let mut roots: Vec<TypeId> = enums_with(btf, BPF_ENUMS).collect();
     roots.extend(enums_with(btf, OTHER_ENUMS));
@@ -266,7 +262,7 @@ fn freeze(facts: &KernelFacts, root: &Path, out: &Path) -> Result<(), Box<dyn Er
             Err(e) => eprintln!("{name}: {e}"),
         }
     }
-    freeze_symbols(facts, root, &put)?;
+    freeze_symbols(facts, root, out)?;
     for device in facts.perf_devices() {
         let dir = format!("sys/bus/event_source/devices/{device}");
         put(&format!("{dir}/type"), &fs::read(root.join(&dir).join("type"))?)?;
@@ -280,17 +276,19 @@ fn freeze(facts: &KernelFacts, root: &Path, out: &Path) -> Result<(), Box<dyn Er
     put("proc/sys/kernel/osrelease", format!("{release}\n").as_bytes())
 }
 
-fn freeze_symbols(
-    facts: &KernelFacts,
-    root: &Path,
-    put: &dyn Fn(&str, &[u8]) -> Result<(), Box<dyn Error>>,
-) -> Result<(), Box<dyn Error>> {
+fn put(out: &Path, path: &str, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
+    let path = out.join(path);
+    fs::create_dir_all(path.parent().ok_or("no directory")?)?;
+    Ok(fs::write(path, bytes)?)
+}
+
+fn freeze_symbols(facts: &KernelFacts, root: &Path, out: &Path) -> Result<(), Box<dyn Error>> {
     let wanted: Vec<Glob> = SYMBOLS.iter().map(|p| Glob::new(p)).collect();
     let is_wanted = |name: &str| wanted.iter().any(|g| g.is_match(name));
     let text = fs::read_to_string(root.join("proc/kallsyms"))?;
     let lines: Vec<&str> =
         text.lines().filter(|l| l.split_ascii_whitespace().nth(2).is_some_and(is_wanted)).collect();
-    put("proc/kallsyms", (lines.join("\n") + "\n").as_bytes())?;
+    put(out, "proc/kallsyms", (lines.join("\n") + "\n").as_bytes())?;
     let names: BTreeSet<String> = facts
         .kernel_functions()?
         .iter()
@@ -301,5 +299,9 @@ fn freeze_symbols(
         })
         .collect();
     eprintln!("{} symbols, {} functions", lines.len(), names.len());
-    put("sys/kernel/tracing/available_filter_functions", names.into_iter().collect::<String>().as_bytes())
+    put(
+        out,
+        "sys/kernel/tracing/available_filter_functions",
+        names.into_iter().collect::<String>().as_bytes(),
+    )
 }
