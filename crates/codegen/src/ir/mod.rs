@@ -8,8 +8,11 @@
 pub mod builder;
 pub mod eval;
 pub(crate) mod flow;
+pub mod interp;
 pub mod parse;
 pub mod print;
+#[cfg(test)]
+pub(crate) mod sample;
 pub mod verify;
 mod visit;
 

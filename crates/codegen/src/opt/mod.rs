@@ -10,6 +10,8 @@ mod dce;
 mod fold;
 mod fuse;
 
+pub(crate) use fold::known_bits;
+
 use crate::ir::{Function, Module, verify};
 
 /// After this many rounds the code is taken as good enough; three is the usual number.
@@ -48,6 +50,16 @@ pub(crate) fn run(function: &mut Function, entry: bool) {
         if *function == before {
             break;
         }
+    }
+}
+
+/// Cleans up after the back end rewrote a function: only passes that neither touch the graph nor lengthen lifetimes.
+pub(crate) fn tidy(function: &mut Function) {
+    for _ in 0..3 {
+        copies::run(function);
+        fold::run(function);
+        address::run(function);
+        dce::run(function);
     }
 }
 
