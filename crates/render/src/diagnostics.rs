@@ -252,4 +252,13 @@ mod tests {
             "\x1b[33mstdin:1:1-2: WARNING: x\x1b[0m\nab\n~\n"
         );
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_span_of_any_text_is_shown(text in "[a-c\t\n\r\u{1b}\u{200b}é日]{0,30}", lo in 0u32..60, hi in 0u32..60) {
+            let shown = error(&text, lo, hi);
+            proptest::prop_assert!(shown.starts_with("stdin:") && shown.ends_with('\n'));
+            proptest::prop_assert!(!shown.contains('\x1b'));
+        }
+    }
 }

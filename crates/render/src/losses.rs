@@ -56,6 +56,22 @@ impl ProbeLosses<'_> {
     }
 }
 
+/// What to do about each kind of loss, by the names of [`ProbeLosses::fields`].
+const REMEDIES: [(&str, &str); 6] = [
+    ("dropped", "the ring was full: print less, filter earlier, aggregate in a map, or raise perf_rb_pages"),
+    (
+        "map_full",
+        "Map full; can't update element: raise max_map_keys, or declare the map larger, e.g. `let @a = hash(10000)`",
+    ),
+    ("stack_full", "the stack store was full: take fewer or shorter stacks, or filter earlier"),
+    (
+        "read_failed",
+        "an address could not be read: not mapped, not resident, or not a pointer; the value was zero or empty",
+    ),
+    ("scratch_busy", "a probe interrupted itself too often on one CPU; those runs were given up"),
+    ("missed", "the kernel did not run the program, because a probe was already running on that CPU"),
+];
+
 /// The table for people: a column for every counter that is not zero somewhere, or with `verbose` for every one counted.
 /// Empty when there is nothing to say.
 pub(crate) fn table(probes: &[ProbeLosses<'_>], verbose: bool) -> String {
@@ -80,6 +96,12 @@ pub(crate) fn table(probes: &[ProbeLosses<'_>], verbose: bool) -> String {
             let _ = write!(text, "{cell:>12} ");
         }
         let _ = writeln!(text, " {}", probe.probe);
+    }
+    let fields: Vec<_> = probes.iter().flat_map(ProbeLosses::fields).collect();
+    for (name, remedy) in REMEDIES {
+        if fields.iter().any(|&(field, number)| field == name && number.unwrap_or(0) > 0) {
+            let _ = writeln!(text, "HINT: {name}: {remedy}");
+        }
     }
     text
 }
@@ -111,7 +133,10 @@ mod tests {
           12            0            -  kprobe:a
            0            7            3  kprobe:b
 ";
-        assert_eq!(table(&probes, false), expected);
+        let text = table(&probes, false);
+        let hints = text.strip_prefix(expected).unwrap_or_else(|| panic!("{text}"));
+        let named: Vec<&str> = hints.lines().filter_map(|line| line.split(": ").nth(1)).collect();
+        assert_eq!(named, ["dropped", "read_failed", "missed"], "a remedy for what was lost, nothing else");
     }
 
     #[test]
@@ -120,6 +145,6 @@ mod tests {
         let text = table(&[probe], true);
         assert!(text.starts_with("       fired     filtered      dropped"), "{text}");
         assert!(text.contains("         100           40            0"), "{text}");
-        assert!(!text.contains("missed"), "{text}");
+        assert!(!text.contains("missed") && !text.contains("HINT"), "{text}");
     }
 }

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use strix_model::{Aggregate, Severity};
+use strix_model::{Aggregate, Severity, SourceMap, Span};
 
-use crate::{MapView, ProbeLosses};
+use crate::{MapView, ProbeLosses, location};
 
 /// A remark that is tied to a place in the script (`warnf`, `errorf`, a helper that failed).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,23 @@ pub struct Message<'a> {
     pub column: u32,
     /// What is said.
     pub text: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// A remark about a place in the script.
+    #[must_use]
+    pub fn new(severity: Severity, sources: &'a SourceMap, span: Span, text: &'a [u8]) -> Self {
+        let file = sources.file(span.file);
+        let start = file.line_col(span.lo);
+        Self {
+            severity,
+            location: location(sources, span),
+            file: &file.name,
+            line: start.line,
+            column: start.col,
+            text,
+        }
+    }
 }
 
 /// Where results go, and in which form. Results go to the sink's output; remarks of the text form go to its error

@@ -1,4 +1,5 @@
-use strix_model::Value;
+use proptest::prelude::*;
+use strix_model::{SourceMap, Span, Value};
 
 use super::*;
 
@@ -144,22 +145,18 @@ fn remarks_go_to_the_error_output() {
         text.attached(1).expect("memory");
         text.attached(2).expect("memory");
         text.lost(7).expect("memory");
-        let message = Message {
-            severity: Severity::Error,
-            location: "stdin:1:9-62".into(),
-            file: "stdin",
-            line: 1,
-            column: 9,
-            text: b"bad: 10\x1b\n",
-        };
+        let mut sources = SourceMap::default();
+        let file = sources.add("stdin", "begin { errorf(\"bad: %d\", 10); }");
+        let span = Span::new(file, 8, 29);
+        let message = Message::new(Severity::Error, &sources, span, b"bad: 10\x1b\n");
         text.message(&message).expect("memory");
         text.losses(7, &[], false).expect("memory");
     };
-    let expected = "Attached 1 probe\nAttached 2 probes\nLost 7 events\nstdin:1:9-62: ERROR: bad: 10\\x1b\n\
+    let expected = "Attached 1 probe\nAttached 2 probes\nLost 7 events\nstdin:1:9-30: ERROR: bad: 10\\x1b\n\
                     WARNING: Total lost event count: 7\n";
     assert_eq!(written(false, false, act), (String::new(), expected.into()));
     let coloured = written(false, true, act).1;
-    assert!(coloured.contains("\x1b[31mstdin:1:9-62: ERROR: bad: 10\\x1b\x1b[0m\n"), "{coloured:?}");
+    assert!(coloured.contains("\x1b[31mstdin:1:9-30: ERROR: bad: 10\\x1b\x1b[0m\n"), "{coloured:?}");
     assert!(coloured.ends_with("\x1b[33mWARNING: Total lost event count: 7\x1b[0m\n"), "{coloured:?}");
 }
 
@@ -175,6 +172,54 @@ fn losses_are_only_shown_when_there_are_any() {
         written(false, false, |t| t.losses(0, &[losses(dropped)], verbose).expect("memory")).1
     };
     assert_eq!(show(0, false), "");
-    assert_eq!(show(3, false), "Losses by probe:\n     dropped  probe\n           3  kprobe:a\n");
+    let table = "Losses by probe:\n     dropped  probe\n           3  kprobe:a\nHINT: dropped: ";
+    assert!(show(3, false).starts_with(table), "{}", show(3, false));
     assert!(show(0, true).contains("kprobe:a"));
+}
+
+fn any_aggregate() -> impl Strategy<Value = Aggregate> {
+    let counts = || prop::collection::vec(prop_oneof![Just(0u64), any::<u64>()], 0..100);
+    prop_oneof![
+        any::<u64>().prop_map(Aggregate::Unsigned),
+        any::<i64>().prop_map(Aggregate::Signed),
+        (any::<u64>(), any::<u64>(), any::<bool>(), any::<bool>()).prop_map(
+            |(count, total, signed, average_only)| Aggregate::Stats { count, total, signed, average_only }
+        ),
+        (any::<u8>(), counts()).prop_map(|(bits, buckets)| Aggregate::Hist { bits, buckets }),
+        (any::<i64>(), any::<i64>(), any::<i64>(), counts())
+            .prop_map(|(min, max, step, buckets)| Aggregate::Lhist { min, max, step, buckets }),
+        any::<i64>().prop_map(|n| Aggregate::Plain(Value::Int(n))),
+        ".{0,4}".prop_map(|s| Aggregate::Plain(text(&s))),
+    ]
+}
+
+fn any_key() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        any::<i64>().prop_map(Value::Int),
+        any::<u64>().prop_map(Value::Uint),
+        Just(Value::None),
+        ".{0,3}".prop_map(|s| Value::Str(s.into_bytes())),
+        (".{0,2}", 0u64..3).prop_map(|(text, number)| Value::Named { text, number }),
+        prop::collection::vec("[ab]{0,2}", 0..3).prop_map(Value::Stack),
+    ];
+    leaf.prop_recursive(2, 6, 3, |inner| prop::collection::vec(inner, 0..3).prop_map(Value::Tuple))
+}
+
+proptest! {
+    #[test]
+    fn maps_of_anything_are_printed(
+        rows in prop::collection::vec((any_key(), any_aggregate()), 0..8),
+        top in 0u64..6,
+        div in 0u64..4,
+        scalar: bool,
+    ) {
+        let shown = output(|t| t.map(MapView { name: "@m", scalar, rows: rows.clone(), top, div }).expect("memory"));
+        prop_assert_eq!(shown.is_empty(), rows.is_empty());
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let view = MapView { name: "@m", scalar, rows, top, div };
+        crate::Json::new(&mut out, &mut err).map(view).expect("memory");
+        for line in out.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
+            prop_assert!(serde_json::from_slice::<serde_json::Value>(line).is_ok());
+        }
+    }
 }
