@@ -7,6 +7,7 @@
 pub mod builtins;
 pub mod hir;
 mod options;
+pub mod resolve;
 pub mod types;
 
 pub use options::Options;
