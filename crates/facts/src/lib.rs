@@ -9,6 +9,7 @@
 //! never gives a panic or an endless loop.
 
 pub mod btf;
+mod cgroup;
 mod elf;
 mod error;
 mod features;

@@ -6,6 +6,7 @@
 
 pub mod builtins;
 pub mod hir;
+pub mod lower;
 mod options;
 pub mod resolve;
 pub mod types;

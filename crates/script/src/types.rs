@@ -237,6 +237,23 @@ impl Types {
         &self.records[id.0 as usize]
     }
 
+    /// A field by name, also one of an anonymous member, with its offset from the start of the record; only in what is loaded.
+    #[must_use]
+    pub fn field(&self, id: RecordId, name: &str) -> Option<RecordField> {
+        let fields = self.record(id).fields.as_deref()?;
+        if let Some(field) = fields.iter().find(|f| f.name == name) {
+            return Some(field.clone());
+        }
+        fields.iter().filter(|f| f.name.is_empty()).find_map(|f| match f.ty {
+            Type::Record(inner) if inner != id => {
+                let mut field = self.field(inner, name)?;
+                field.offset += f.offset;
+                Some(field)
+            }
+            _ => None,
+        })
+    }
+
     /// An enum's definition.
     ///
     /// # Panics

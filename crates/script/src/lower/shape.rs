@@ -1,0 +1,86 @@
+//! Types → shapes: what the bytes of a value mean once they have left the program.
+
+use strix_model::{EnumDef, EnumIdx, Field, MapValue, Shape};
+
+use crate::types::{FieldLayout, Type, Types};
+
+/// The enums that shapes of a plan name, each once.
+#[derive(Debug, Default)]
+pub(super) struct EnumTable {
+    enums: Vec<EnumDef>,
+}
+
+impl EnumTable {
+    fn index(&mut self, def: &crate::types::EnumDef) -> EnumIdx {
+        let found = self.enums.iter().position(|e| e.name == def.name && e.variants == def.variants);
+        let index = found.unwrap_or_else(|| {
+            self.enums.push(EnumDef { name: def.name.clone(), variants: def.variants.clone() });
+            self.enums.len() - 1
+        });
+        EnumIdx(index as u32)
+    }
+
+    pub(super) fn finish(self) -> Vec<EnumDef> {
+        self.enums
+    }
+}
+
+/// The shape of a value of the type, laid out as [`Types::size_of`] and [`Types::tuple_layout`] say.
+pub(super) fn shape_of(types: &Types, enums: &mut EnumTable, ty: &Type) -> Shape {
+    match ty {
+        Type::Void | Type::Aggregate(_) => Shape::Unit,
+        Type::Int { size, signed } => Shape::Int { size: *size, signed: *signed },
+        Type::Bool => Shape::Bool,
+        Type::Enum { id, size, signed } => {
+            Shape::Enum { size: *size, signed: *signed, names: enums.index(types.enumeration(*id)) }
+        }
+        Type::Str { cap } => Shape::Str { cap: *cap },
+        Type::Buffer { cap } => Shape::Buffer { cap: *cap },
+        Type::Pointer { .. } => Shape::Pointer,
+        Type::Record(id) => {
+            let def = types.record(*id);
+            let fields = def.fields.as_deref().unwrap_or_default();
+            let fields = fields
+                .iter()
+                .filter(|f| f.layout == FieldLayout::Plain)
+                .map(|f| Field {
+                    name: f.name.clone(),
+                    offset: f.offset,
+                    shape: shape_of(types, enums, &f.ty),
+                })
+                .collect();
+            Shape::Struct { fields, size: def.size }
+        }
+        Type::Array { element, len } => {
+            Shape::Array { element: Box::new(shape_of(types, enums, element)), len: *len }
+        }
+        Type::Tuple(items) => {
+            let (offsets, size) = types.tuple_layout(items);
+            let fields = items
+                .iter()
+                .zip(offsets)
+                .map(|(t, offset)| Field { name: String::new(), offset, shape: shape_of(types, enums, t) })
+                .collect();
+            Shape::Tuple { fields, size }
+        }
+        Type::KernelStack { limit, mode } => Shape::KernelStack { limit: *limit, mode: *mode },
+        Type::UserStack { limit, mode } => Shape::UserStack { limit: *limit, mode: *mode },
+        Type::KernelSymbol => Shape::KernelSymbol,
+        Type::UserSymbol => Shape::UserSymbol,
+        Type::Function => Shape::Function,
+        Type::Inet => Shape::Inet,
+        Type::Mac => Shape::Mac,
+        Type::Timestamp { format, clock } => Shape::Timestamp { format: format.clone(), clock: *clock },
+        Type::Username => Shape::Username,
+        Type::ProbeName => Shape::ProbeName,
+        Type::CgroupPath => Shape::CgroupPath,
+    }
+}
+
+/// How a map's value reads.
+pub(super) fn map_value_of(types: &Types, enums: &mut EnumTable, ty: &Type) -> MapValue {
+    match ty {
+        Type::Aggregate(value) => value.clone(),
+        plain => MapValue::Plain(shape_of(types, enums, plain)),
+    }
+}
