@@ -132,19 +132,20 @@ impl<'a> Line<'a> {
     fn new(raw: &'a str, number: u32) -> Result<Self> {
         let mut line = Self { rest: raw.trim(), number, span: Span::default() };
         // A name may hold a semicolon, so only lines that cannot have one are cut.
-        if !line.rest.starts_with("function") && !line.rest.starts_with("slot") {
-            if let Some((code, comment)) = line.rest.split_once(';') {
-                line.rest = comment.trim();
-                if line.eat("@") {
-                    let file = line.number()?;
-                    line.expect(":")?;
-                    let lo = line.number()?;
-                    line.expect("..")?;
-                    let hi = line.number()?;
-                    line.span = Span::new(FileId(file), lo, hi);
-                }
-                line.rest = code.trim();
+        if !line.rest.starts_with("function")
+            && !line.rest.starts_with("slot")
+            && let Some((code, comment)) = line.rest.split_once(';')
+        {
+            line.rest = comment.trim();
+            if line.eat("@") {
+                let file = line.number()?;
+                line.expect(":")?;
+                let lo = line.number()?;
+                line.expect("..")?;
+                let hi = line.number()?;
+                line.span = Span::new(FileId(file), lo, hi);
             }
+            line.rest = code.trim();
         }
         Ok(line)
     }

@@ -162,14 +162,12 @@ fn extend(dst: Vreg, src: Operand, from: Size, signed: bool, defs: &Defs) -> Opt
     if from == Size::B8 || bits < width || (!signed && bits == width) {
         return Some(copy(dst, reg));
     }
-    match defs.single(reg)? {
-        &Op::Load { size, signed: true, .. } if signed && size.bytes() <= from.bytes() => {
+    match *defs.single(reg)? {
+        Op::Load { size, signed: true, .. } if signed && size.bytes() <= from.bytes() => Some(copy(dst, reg)),
+        Op::Extend { from: inner, signed: true, .. } if signed && inner.bytes() <= from.bytes() => {
             Some(copy(dst, reg))
         }
-        &Op::Extend { from: inner, signed: true, .. } if signed && inner.bytes() <= from.bytes() => {
-            Some(copy(dst, reg))
-        }
-        &Op::Extend { src: Operand::Reg(x), from: inner, .. }
+        Op::Extend { src: Operand::Reg(x), from: inner, .. }
             if inner.bytes() >= from.bytes() && defs.is_single(x) =>
         {
             Some(Op::Extend { dst, src: x.into(), from, signed })
