@@ -14,12 +14,16 @@ pub(crate) struct Symbol<'a> {
 impl<'a> Symbol<'a> {
     /// `ffffffff81000000 T _stext` or `ffffffffc0000000 t f\t[module]`
     fn parse(line: &'a str) -> Option<Self> {
-        let mut words = line.split_ascii_whitespace();
-        let address = u64::from_str_radix(words.next()?, 16).ok()?;
-        let kind = words.next()?.chars().next()?;
-        let name = words.next()?;
-        let module = words.next().and_then(|m| m.strip_prefix('[')?.strip_suffix(']'));
-        Some(Self { address, kind, name, module })
+        let (address, rest) = line.split_once(' ')?;
+        let address = u64::from_str_radix(address, 16).ok()?;
+        let mut letters = rest.chars();
+        let kind = letters.next()?;
+        let name = letters.as_str().strip_prefix(' ')?;
+        let (name, module) = match name.split_once('\t') {
+            Some((name, module)) => (name, module.trim_end().strip_prefix('[')?.strip_suffix(']')),
+            None => (name.trim_end(), None),
+        };
+        (!name.is_empty()).then_some(Self { address, kind, name, module })
     }
 
     /// Whether it is code.
@@ -94,11 +98,18 @@ pub(crate) fn untraceable_ranges(text: &str) -> Vec<(u64, u64)> {
         ("_sinittext", "_einittext"),
         ("__cpuidle_text_start", "__cpuidle_text_end"),
     ];
-    BORDERS
-        .iter()
-        .filter_map(|(from, to)| Some((find(text, from)?.address, find(text, to)?.address)))
-        .filter(|(from, to)| from < to)
-        .collect()
+    // One walk for all: the text is megabytes.
+    let mut found = [(None, None); BORDERS.len()];
+    for symbol in symbols(text).filter(|s| s.name.starts_with('_')) {
+        for (range, (from, to)) in found.iter_mut().zip(BORDERS) {
+            if symbol.name == from {
+                range.0 = range.0.or(Some(symbol.address));
+            } else if symbol.name == to {
+                range.1 = range.1.or(Some(symbol.address));
+            }
+        }
+    }
+    found.into_iter().filter_map(|(from, to)| Some((from?, to?))).filter(|(from, to)| from < to).collect()
 }
 
 #[cfg(test)]
@@ -120,6 +131,7 @@ mod tests {
         assert_eq!(find(TEXT, "vfs_read").map(|s| s.address), Some(0xffff_ffff_8100_0020));
         assert_eq!(find(TEXT, "vfs_rea"), None);
         assert_eq!(find(TEXT, "T"), None);
+        assert_eq!(find("f00 T spaced \r\nf10 T other\n", "spaced").map(|s| s.address), Some(0xf00));
         assert_eq!(find(TEXT, ""), None);
         assert_eq!(find(TEXT, "[ext4]"), None);
         let module =

@@ -11,7 +11,7 @@ use crate::features::Features;
 use crate::ldcache::LdCache;
 use crate::paths::{self, under};
 use crate::tracepoint::TracepointFormat;
-use crate::{FactsError, kallsyms, kconfig, syscalls, tracefs};
+use crate::{FactsError, Glob, kallsyms, kconfig, syscalls, tracefs};
 
 /// An architecture whose numbers and places we know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,6 +83,8 @@ pub struct KernelFacts {
     formats: Shared<TracepointName, Option<Arc<TracepointFormat>>>,
     raw_tracepoints: Lazy<Vec<String>>,
     functions: Lazy<Vec<KernelFunction>>,
+    filter_functions: OnceLock<Option<String>>,
+    no_probe_ranges: OnceLock<Vec<(u64, u64)>>,
     kallsyms: Lazy<String>,
     config: OnceLock<Option<String>>,
     devices: OnceLock<Vec<String>>,
@@ -117,6 +119,8 @@ impl KernelFacts {
             formats: Mutex::default(),
             raw_tracepoints: OnceLock::new(),
             functions: OnceLock::new(),
+            filter_functions: OnceLock::new(),
+            no_probe_ranges: OnceLock::new(),
             kallsyms: OnceLock::new(),
             config: OnceLock::new(),
             devices: OnceLock::new(),
@@ -231,7 +235,7 @@ impl KernelFacts {
     /// Modules that have type information, sorted; without `vmlinux`.
     #[must_use]
     pub fn btf_modules(&self) -> Vec<String> {
-        let mut names = names_in(&under(&self.root, "/sys/kernel/btf"));
+        let mut names = paths::names_in(&under(&self.root, "/sys/kernel/btf"));
         names.retain(|n| n != "vmlinux");
         names
     }
@@ -305,30 +309,69 @@ impl KernelFacts {
     /// # Errors
     /// When neither can be read.
     pub fn kernel_functions(&self) -> Result<&[KernelFunction], FactsError> {
-        lazily(&self.functions, || {
-            let filter = self.tracefs().map(|t| t.join("available_filter_functions"));
-            let listed = filter.and_then(|path| tracefs::read(&path));
-            let mut functions = match &listed {
-                Ok(text) if !text.trim().is_empty() => filter_functions(text),
-                _ => self.text_symbols()?,
-            };
-            functions.sort_unstable();
-            functions.dedup();
-            functions.shrink_to_fit();
-            Ok(functions)
-        })
-        .map(Vec::as_slice)
+        lazily(&self.functions, || self.kernel_functions_like(&Glob::new("*"))).map(Vec::as_slice)
     }
 
-    fn text_symbols(&self) -> Result<Vec<KernelFunction>, FactsError> {
-        let text = self.kallsyms()?;
-        let mut ranges = kallsyms::untraceable_ranges(text);
-        ranges.extend(self.kprobe_blacklist());
-        Ok(kallsyms::symbols(text)
-            .filter(|s| s.is_text() && !kallsyms::is_untraceable(s.name))
-            .filter(|s| !ranges.iter().any(|(from, to)| (*from..*to).contains(&s.address)))
-            .map(|s| KernelFunction { name: s.name.to_owned(), module: s.module.map(str::to_owned) })
-            .collect())
+    /// Those of [`KernelFacts::kernel_functions`] whose name matches, sorted. Much cheaper than to make the whole list.
+    ///
+    /// # Errors
+    /// As [`KernelFacts::kernel_functions`].
+    pub fn kernel_functions_like(&self, pattern: &Glob) -> Result<Vec<KernelFunction>, FactsError> {
+        let mut found = Vec::new();
+        let mut add = |name: &str, module: Option<&str>| {
+            if pattern.is_match(name) && !kallsyms::is_untraceable(name) {
+                found.push(KernelFunction { name: name.to_owned(), module: module.map(str::to_owned) });
+            }
+        };
+        match self.filter_functions() {
+            Some(text) => {
+                for line in text.lines() {
+                    let (name, module) = line.split_once(' ').map_or((line, None), |(n, m)| (n, Some(m)));
+                    add(name, module.and_then(|m| m.trim().strip_prefix('[')?.strip_suffix(']')));
+                }
+            }
+            None => {
+                let text = self.kallsyms()?;
+                let ranges = self.no_probe_ranges.get_or_init(|| {
+                    let mut ranges = kallsyms::untraceable_ranges(text);
+                    ranges.extend(self.kprobe_blacklist());
+                    ranges
+                });
+                for symbol in kallsyms::symbols(text).filter(kallsyms::Symbol::is_text) {
+                    if !ranges.iter().any(|(from, to)| (*from..*to).contains(&symbol.address)) {
+                        add(symbol.name, symbol.module);
+                    }
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.shrink_to_fit();
+        Ok(found)
+    }
+
+    /// Whether there is a traceable function of this name, in any module. Type information is asked first, as its index
+    /// is at hand and the lists are long.
+    ///
+    /// # Errors
+    /// As [`KernelFacts::kernel_functions`].
+    pub fn has_kernel_function(&self, name: &str) -> Result<bool, FactsError> {
+        if self.btf().is_ok_and(|btf| btf.find(BtfKind::Func, name).is_some()) {
+            return Ok(true);
+        }
+        match self.filter_functions() {
+            Some(text) => Ok(text.lines().any(|line| line.split(' ').next() == Some(name))),
+            None => Ok(kallsyms::find(self.kallsyms()?, name).is_some_and(|s| s.is_text())),
+        }
+    }
+
+    /// The function tracer's list of `name` or `name [module]`; `None` if there is none that we may read.
+    fn filter_functions(&self) -> Option<&str> {
+        let read = || {
+            let text = tracefs::read(&self.tracefs().ok()?.join("available_filter_functions")).ok()?;
+            (!text.trim_start().is_empty()).then_some(text)
+        };
+        self.filter_functions.get_or_init(read).as_deref()
     }
 
     /// Ranges in which the kernel refuses kprobes; none if it does not say.
@@ -368,7 +411,7 @@ impl KernelFacts {
             let bytes = fs::read(&path).map_err(|e| {
                 FactsError::io(&path, "kernel symbols", "this kernel is built without CONFIG_KALLSYMS", e)
             })?;
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
+            Ok(paths::text(bytes))
         })
         .map(String::as_str)
     }
@@ -417,7 +460,7 @@ impl KernelFacts {
                 let release = self.release()?;
                 fs::read(under(&self.root, format!("/boot/config-{release}"))).ok()
             })?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
+            Some(paths::text(bytes))
         };
         self.config.get_or_init(read).as_deref()
     }
@@ -431,7 +474,7 @@ impl KernelFacts {
 
     /// Names of the perf devices in sysfs, sorted.
     pub fn perf_devices(&self) -> &[String] {
-        self.devices.get_or_init(|| names_in(&under(&self.root, PERF_DEVICES)))
+        self.devices.get_or_init(|| paths::names_in(&under(&self.root, PERF_DEVICES)))
     }
 
     pub(crate) fn has_perf_device_file(&self, path: &str) -> bool {
@@ -493,13 +536,6 @@ fn read_btf(path: &Path) -> Result<Vec<u8>, FactsError> {
     })
 }
 
-fn names_in(dir: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
-    let mut names: Vec<String> = entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect();
-    names.sort();
-    names
-}
-
 fn raw_tracepoints_of(btf: &Btf) -> Vec<String> {
     let typedefs = btf.own_ids().filter(|&id| btf.kind(id) == Some(BtfKind::Typedef));
     let mut names: Vec<String> =
@@ -507,16 +543,4 @@ fn raw_tracepoints_of(btf: &Btf) -> Vec<String> {
     names.sort();
     names.dedup();
     names
-}
-
-/// Lines of `available_filter_functions`: `name` or `name [module]`.
-fn filter_functions(text: &str) -> Vec<KernelFunction> {
-    text.lines()
-        .filter_map(|line| {
-            let mut words = line.split_ascii_whitespace();
-            let name = words.next().filter(|n| !kallsyms::is_untraceable(n))?;
-            let module = words.next().and_then(|m| m.strip_prefix('[')?.strip_suffix(']'));
-            Some(KernelFunction { name: name.to_owned(), module: module.map(str::to_owned) })
-        })
-        .collect()
 }

@@ -20,6 +20,11 @@ pub(crate) fn under(root: &Path, path: impl AsRef<Path>) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
+/// Bytes as text; what is no UTF-8 is replaced. Copies only then.
+pub(crate) fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+}
+
 /// All files that `name` stands for, best first. A path that holds no wildcard is given back as it is, there or not.
 pub(crate) fn resolve(
     root: &Path,
@@ -122,7 +127,7 @@ fn expand(pattern: &Path) -> Vec<PathBuf> {
 }
 
 /// Names in a directory, sorted; none if it cannot be read.
-fn names_in(dir: &Path) -> Vec<String> {
+pub(crate) fn names_in(dir: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut names: Vec<String> = entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect();
     names.sort();

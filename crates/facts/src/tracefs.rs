@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::FactsError;
-use crate::paths::under;
+use crate::paths::{text, under};
 
 const WHAT: &str = "tracefs";
 const MOUNT_IT: &str = "mount it: mount -t tracefs tracefs /sys/kernel/tracing";
@@ -76,7 +76,7 @@ fn unescape(text: &str) -> String {
 /// Reads a file of tracefs.
 pub(crate) fn read(path: &Path) -> Result<String, FactsError> {
     fs::read(path)
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .map(text)
         .map_err(|e| FactsError::io(path, "tracefs file", "this kernel has none of it", e))
 }
 

@@ -232,6 +232,12 @@ fn lists_of_probes() {
     let functions = facts.kernel_functions().expect("readable");
     assert!(functions.is_sorted());
     assert!(functions.iter().any(|f| f.name == "vfs_read" && f.module.is_none()));
+    let vfs = facts.kernel_functions_like(&Glob::new("vfs_*")).expect("readable");
+    assert!(vfs.len() > 30 && vfs.iter().all(|f| functions.contains(f) && f.name.starts_with("vfs_")));
+    // Known to the type information; only in the list; nowhere.
+    for (name, there) in [("tcp_v4_connect", true), ("vfs_statx", true), ("vfs_statxx", false)] {
+        assert_eq!(facts.has_kernel_function(name).expect("readable"), there, "{name}");
+    }
     assert!(!functions.iter().any(|f| f.name.starts_with("__pfx_") || f.name.ends_with(".cold")));
     assert!(facts.kernel_symbol("vfs_read").expect("readable").is_some_and(|a| a > 1 << 63));
     assert_eq!(facts.kernel_symbol("no_such_symbol").expect("readable"), None);
@@ -272,6 +278,8 @@ fn functions_without_the_function_tracer() {
         .map(|f| (f.name.as_str(), f.module.as_deref()))
         .collect();
     assert_eq!(names, [("ext4_read", Some("ext4")), ("vfs_read", None)]);
+    assert!(facts.has_kernel_function("ext4_read").expect("readable"));
+    assert!(!facts.has_kernel_function("jiffies").expect("readable"));
     assert_eq!(facts.tracepoints().expect("readable").len(), 1);
 }
 
