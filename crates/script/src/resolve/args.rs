@@ -62,6 +62,8 @@ pub(super) fn field_type(
         FieldKind::Array { len, elem_size } => {
             let element = match field.element_type().trim_end() {
                 ty if ty.ends_with('*') => pointer(names, types, ty, space),
+                // Text, whatever its sign: kernels are built with `-funsigned-char` since v6.2.
+                "char" => Type::Int { size: 1, signed: true },
                 _ => match u8::try_from(elem_size) {
                     Ok(size @ (1 | 2 | 4 | 8)) => Type::Int { size, signed: field.signed },
                     _ => return array(Type::Int { size: 1, signed: false }, field.size),

@@ -48,6 +48,8 @@ impl Converter<'_> {
         let plain = |ty| (ty, Space::Kernel);
         match self.btf.get(id) {
             Some(BtfType::Int { is_bool: true, size: 1, .. }) => plain(Type::Bool),
+            // Text, whatever its sign: kernels are built with `-funsigned-char` since v6.2.
+            Some(BtfType::Int { name: "char", size: 1, .. }) => plain(int_type(1, true)),
             Some(BtfType::Int { size, signed, .. }) => plain(int_type(size, signed)),
             Some(BtfType::Float { size, .. }) => plain(bytes(size)),
             Some(BtfType::Ptr(to)) => {
