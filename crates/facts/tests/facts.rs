@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use strix_facts::{Arch, Btf, BtfKind, BtfType, FactsError, Features, FieldKind, KernelFacts, TypeId};
+use strix_facts::{Arch, Btf, BtfKind, BtfType, FactsError, Features, FieldKind, Glob, KernelFacts, TypeId};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/facts").join(name)

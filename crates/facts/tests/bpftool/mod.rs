@@ -1,14 +1,19 @@
 //! Every type of a BTF, as we decode it, against what `bpftool btf dump` says. Skipped by name where there is no bpftool.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::{env, fs};
 
-use strix_facts::{Btf, BtfType, TypeId};
+use strix_facts::{Btf, BtfType, KernelFacts, TypeId};
 
-fn dump(path: &Path) -> Option<String> {
-    let output = Command::new("bpftool").args(["btf", "dump", "file"]).arg(path).output().ok()?;
+fn dump(path: &Path, base: Option<&Path>) -> Option<String> {
+    let mut command = Command::new("bpftool");
+    if let Some(base) = base {
+        command.arg("-B").arg(base);
+    }
+    let output = command.args(["btf", "dump", "file"]).arg(path).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -118,9 +123,10 @@ fn comparable(dump: &str) -> String {
     out
 }
 
-fn check(path: &Path) {
-    let theirs = comparable(&dump(path).expect("bpftool reads it"));
-    let btf = Btf::parse(fs::read(path).expect("readable"), None).expect("parses");
+fn check(path: &Path, base: Option<&Path>) {
+    let theirs = comparable(&dump(path, base).expect("bpftool reads it"));
+    let read = |path: &Path, base| Btf::parse(fs::read(path).expect("readable"), base).expect("parses");
+    let btf = read(path, base.map(|base| Arc::new(read(base, None))));
     let mut theirs = theirs.lines();
     for id in btf.own_ids() {
         for ours in describe(&btf, id).lines() {
@@ -134,16 +140,20 @@ fn check(path: &Path) {
 fn every_type_as_bpftool_has_it() {
     let frozen =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/facts/6.18-x86_64/sys/kernel/btf/vmlinux");
-    if dump(&frozen).is_none() {
+    if dump(&frozen, None).is_none() {
         assert_ne!(env::var("STRIX_LIVE").as_deref(), Ok("require"), "bpftool is not installed");
         eprintln!("skipped every_type_as_bpftool_has_it: bpftool is not installed");
         return;
     }
-    check(&frozen);
-    let live = PathBuf::from("/sys/kernel/btf/vmlinux");
-    if live.exists() {
-        check(&live);
-    } else {
+    check(&frozen, None);
+    let live = Path::new("/sys/kernel/btf");
+    let kernel = live.join("vmlinux");
+    if !kernel.exists() {
         eprintln!("skipped the running kernel's BTF in every_type_as_bpftool_has_it: there is none");
+        return;
+    }
+    check(&kernel, None);
+    for module in KernelFacts::live().btf_modules().iter().take(3) {
+        check(&live.join(module), Some(&kernel));
     }
 }
