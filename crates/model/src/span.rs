@@ -90,6 +90,12 @@ impl SourceMap {
         &self.files[id.0 as usize]
     }
 
+    /// The file with this id, for spans that may come from another map.
+    #[must_use]
+    pub fn get(&self, id: FileId) -> Option<&SourceFile> {
+        self.files.get(id.0 as usize)
+    }
+
     /// The text a span covers; empty when it does not lie on character borders of its file.
     #[must_use]
     pub fn snippet(&self, span: Span) -> &str {
