@@ -1,0 +1,74 @@
+//! Other processes: watching for their end, listing their threads.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::{Result, SysError};
+
+/// A process by descriptor, readable once the process has ended (since v5.3).
+#[derive(Debug)]
+pub struct Pidfd(OwnedFd);
+
+impl Pidfd {
+    /// The process with this id.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn open(pid: u32) -> Result<Self> {
+        let error = |source| SysError::new("pidfd_open", format!("process {pid}"), source);
+        let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let number = number.ok_or_else(|| error(std::io::Error::from_raw_os_error(libc::ESRCH)))?;
+        pidfd_open(number, PidfdFlags::empty()).map(Self).map_err(|e| error(e.into()))
+    }
+
+    /// Whether the process has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        matches!(poll(&mut fds, Some(&now)), Ok(1..))
+    }
+}
+
+impl AsFd for Pidfd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// The threads of a process now.
+///
+/// # Errors
+/// When there is no such process.
+pub fn threads(pid: u32) -> Result<Vec<u32>> {
+    let error = |source| SysError::new("read", format!("process {pid}"), source);
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).map_err(error)?;
+    let mut tids: Vec<u32> =
+        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    tids.sort_unstable();
+    Ok(tids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_seen() {
+        let mut child = std::process::Command::new("/bin/sleep").arg("60").spawn().expect("sleep");
+        let pidfd = Pidfd::open(child.id()).expect("it runs");
+        assert!(!pidfd.has_ended());
+        child.kill().expect("ours");
+        child.wait().expect("ours");
+        assert!(pidfd.has_ended());
+    }
+
+    #[test]
+    fn nobody_is_an_error() {
+        assert_eq!(Pidfd::open(0).expect_err("no process 0").kind(), crate::Kind::NotFound);
+        assert!(threads(u32::MAX).is_err());
+        assert!(threads(std::process::id()).expect("we live").contains(&std::process::id()));
+    }
+}
