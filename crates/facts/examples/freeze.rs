@@ -240,6 +240,12 @@ fn freeze(facts: &KernelFacts, root: &Path, out: &Path) -> Result<(), Box<dyn Er
     roots.extend(btf.find(BtfKind::Union, "bpf_attr"));
     let raw: Vec<String> = RAW_TRACEPOINTS.iter().map(|name| format!("btf_trace_{name}")).collect();
     roots.extend(find(btf, BtfKind::Typedef, &raw.iter().map(String::as_str).collect::<Vec<_>>()));
+    // The typedef has the types of the arguments; these functions have their names.
+    let named: Vec<String> = RAW_TRACEPOINTS
+        .iter()
+        .flat_map(|name| [format!("__probestub_{name}"), format!("__traceiter_{name}")])
+        .collect();
+    roots.extend(find(btf, BtfKind::Func, &named.iter().map(String::as_str).collect::<Vec<_>>()));
     let records: Vec<String> = EVENTS
         .iter()
         .filter_map(|e| Some(format!("trace_event_raw_{}", e.split_once(':')?.1)))
