@@ -1,6 +1,6 @@
 //! The record behind `args`: fields of a tracepoint, or parameters of a function.
 
-use strix_facts::{Btf, FieldKind, FuncParam, TracepointField, TracepointFormat, TypeId};
+use strix_facts::{Btf, BtfKind, FieldKind, FuncParam, FuncProto, TracepointField, TracepointFormat, TypeId};
 
 use super::btf_types::type_from_btf;
 use super::names::Names;
@@ -148,6 +148,23 @@ pub(super) fn parameter_record(
     }
     let id = enter(types, name, words.saturating_mul(8), fields);
     (id, u8::try_from(words).unwrap_or(u8::MAX))
+}
+
+/// The arguments of a raw tracepoint; [`FuncProto::id`] is its typedef's, by which programs are loaded. The typedef knows
+/// no names; the functions that the kernel makes for each tracepoint do (`__probestub_` since v6.4).
+pub(super) fn raw_tracepoint(btf: &Btf, event: &str) -> Option<FuncProto> {
+    let id = btf.find(BtfKind::Typedef, &format!("btf_trace_{event}"))?;
+    let named = ["__probestub_", "__traceiter_"]
+        .iter()
+        .find_map(|prefix| btf.function(&format!("{prefix}{event}")))
+        .filter(|proto| !proto.params.is_empty());
+    let mut proto = named.or_else(|| btf.prototype(id))?;
+    proto.id = id;
+    // The first one is the kernel's own.
+    if !proto.params.is_empty() {
+        proto.params.remove(0);
+    }
+    Some(proto)
 }
 
 /// The result of a function.

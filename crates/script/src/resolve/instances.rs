@@ -1,6 +1,6 @@
 //! Which attach points of a probe share a program: those that look alike to what the body reads.
 
-use strix_facts::{BtfKind, Features, FuncProto};
+use strix_facts::{Btf, Features, FuncProto};
 use strix_model::{AttachPoint, Diagnostic, Diagnostics, ProgramKind, Span};
 
 use super::args;
@@ -151,7 +151,11 @@ impl Grouper<'_, '_> {
             let AttachPoint::Tracepoint { category, event } = &point.point else { continue };
             let format = match self.names.facts.tracepoint(category, event) {
                 Ok(Some(format)) => format,
-                Ok(None) => continue,
+                Ok(None) => {
+                    let message = format!("{} has no record that can be read, skipping", point.name);
+                    self.diags.push(Diagnostic::warning(self.span, message));
+                    continue;
+                }
                 Err(reason) => {
                     self.diags.push(Diagnostic::error(self.span, format!("{}: {reason}", point.name)));
                     continue;
@@ -191,8 +195,8 @@ impl Grouper<'_, '_> {
         let mut groups = Vec::new();
         for point in points {
             let AttachPoint::RawTracepoint { module, event } = &point.point else { continue };
-            let typedef = format!("btf_trace_{event}");
-            let described = self.described(module.as_deref(), BtfKind::Typedef, &typedef, 1, &point.name);
+            let described =
+                self.described(module.as_deref(), &point.name, |btf| args::raw_tracepoint(btf, event));
             let Some(described) = described else {
                 groups.push(untyped(vec![point]));
                 continue;
@@ -218,7 +222,7 @@ impl Grouper<'_, '_> {
             return None;
         };
         let owner = (module != "vmlinux").then_some(module.as_str());
-        let described = self.described(owner, BtfKind::Func, function, 0, &point.name);
+        let described = self.described(owner, &point.name, |btf| btf.function(function));
         let Some(described) = described else {
             let message = format!("the kernel has no type information for {}", point.name);
             self.diags.push(Diagnostic::error(self.span, message));
@@ -240,26 +244,18 @@ impl Grouper<'_, '_> {
         Some(group)
     }
 
-    /// The parameters of a function, or of a raw tracepoint without the first `skip`.
+    /// What the kernel says of a function or raw tracepoint, with the record of its parameters.
     fn described(
         &mut self,
         module: Option<&str>,
-        kind: BtfKind,
-        name: &str,
-        skip: usize,
         shown: &str,
+        look: impl FnOnce(&Btf) -> Option<FuncProto>,
     ) -> Option<Described> {
         let btf = super::btf_types::btf_of(self.names.facts, module).ok()?;
-        let id = btf.find(kind, name)?;
-        let proto = btf.prototype(id)?;
-        let params = proto.params.get(skip..)?;
-        let record = args::parameter_record(&btf, module, self.types, format!("args of {shown}"), params);
-        Some(Described {
-            record: record.0,
-            words: record.1,
-            proto: FuncProto { id, ..proto },
-            module: module.map(str::to_owned),
-        })
+        let proto = look(&btf)?;
+        let name = format!("args of {shown}");
+        let (record, words) = args::parameter_record(&btf, module, self.types, name, &proto.params);
+        Some(Described { record, words, proto, module: module.map(str::to_owned) })
     }
 
     fn kprobes(&mut self, provider: Provider, points: Vec<Concrete>) -> Vec<Group> {

@@ -1,9 +1,12 @@
 //! What there is to attach to, and what types look like: the answers to `-l` and `-lv`.
 
-use strix_facts::{Btf, BtfKind, BtfType, FactsError, Glob, KernelFacts, TracepointField, TypeId};
+use strix_facts::{
+    Btf, BtfKind, BtfType, FactsError, FuncParam, FuncProto, Glob, KernelFacts, TracepointField, TypeId,
+};
 use strix_model::{AttachPoint, HardwareEvent, MissingProbes, SoftwareEvent};
 use strix_syntax::ast::{AttachPart, AttachPointText, Probe};
 
+use super::args;
 use super::attach::{Concrete, Expander, Problem, Provider};
 use crate::Options;
 
@@ -163,20 +166,20 @@ fn params(facts: &KernelFacts, concrete: &Concrete) -> Vec<String> {
             format.fields.iter().filter(|f| !f.common).map(declaration).collect()
         }
         AttachPoint::RawTracepoint { module, event } => {
-            let name = format!("btf_trace_{event}");
-            of_function(facts, module.as_deref(), BtfKind::Typedef, &name, 1, false)
+            let look = |btf: &Btf| args::raw_tracepoint(btf, event);
+            of_function(facts, module.as_deref(), look, true, false)
         }
         AttachPoint::Kprobe { module, function, .. } => {
-            of_function(facts, module.as_deref(), BtfKind::Func, function, 0, false)
+            of_function(facts, module.as_deref(), |btf| btf.function(function), true, false)
         }
         AttachPoint::Fentry { module, function } => {
-            of_function(facts, Some(module), BtfKind::Func, function, 0, false)
+            of_function(facts, Some(module), |btf| btf.function(function), true, false)
         }
         AttachPoint::Fexit { module, function } => {
-            of_function(facts, Some(module), BtfKind::Func, function, 0, true)
+            of_function(facts, Some(module), |btf| btf.function(function), true, true)
         }
         AttachPoint::Kretprobe { module, function } => {
-            of_function(facts, module.as_deref(), BtfKind::Func, function, usize::MAX, true)
+            of_function(facts, module.as_deref(), |btf| btf.function(function), false, true)
         }
         _ => Vec::new(),
     }
@@ -195,19 +198,17 @@ fn declaration(field: &TracepointField) -> String {
 fn of_function(
     facts: &KernelFacts,
     module: Option<&str>,
-    kind: BtfKind,
-    name: &str,
-    skip: usize,
+    look: impl FnOnce(&Btf) -> Option<FuncProto>,
+    with_params: bool,
     with_result: bool,
 ) -> Vec<String> {
     let Ok(btf) = super::btf_types::btf_of(facts, module) else { return Vec::new() };
-    let Some(proto) = btf.find(kind, name).and_then(|id| btf.prototype(id)) else { return Vec::new() };
-    let mut lines: Vec<String> = proto
-        .params
-        .iter()
-        .skip(skip)
-        .map(|p| format!("{} {}", btf.type_name(p.ty), p.name).trim_end().to_owned())
-        .collect();
+    let Some(proto) = look(&btf) else { return Vec::new() };
+    let mut lines = Vec::new();
+    if with_params {
+        let line = |p: &FuncParam| format!("{} {}", btf.type_name(p.ty), p.name).trim_end().to_owned();
+        lines.extend(proto.params.iter().map(line));
+    }
     if with_result {
         lines.push(format!("{} retval", btf.type_name(proto.ret)));
     }

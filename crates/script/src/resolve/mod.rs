@@ -17,6 +17,10 @@ mod number;
 mod place;
 mod scope;
 mod syscalls;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod usage;
 mod words;
 
