@@ -375,4 +375,11 @@ impl Kernel for FakeKernel {
             self.state.borrow_mut().calls.push(call);
         }
     }
+
+    fn close_later(&self, descriptors: Vec<OwnedFd>) {
+        for fd in descriptors {
+            let call = format!("close later {}", self.name(fd.as_fd()));
+            self.state.borrow_mut().calls.push(call);
+        }
+    }
 }

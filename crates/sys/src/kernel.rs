@@ -64,6 +64,9 @@ pub trait Kernel {
 
     /// Closes descriptors, the slow ones of them side by side, and returns when all are closed.
     fn close(&self, descriptors: Vec<OwnedFd>);
+
+    /// Closes perf events that nothing is attached to any more, without waiting for it.
+    fn close_later(&self, descriptors: Vec<OwnedFd>);
 }
 
 /// A map that exists, with the geometry that reading it needs. Only a [`Kernel`] makes one, so the sizes are the kernel's.

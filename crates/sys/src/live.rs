@@ -89,4 +89,8 @@ impl Kernel for LiveKernel {
     fn close(&self, descriptors: Vec<OwnedFd>) {
         close::close_all(descriptors);
     }
+
+    fn close_later(&self, descriptors: Vec<OwnedFd>) {
+        close::close_later(descriptors);
+    }
 }
