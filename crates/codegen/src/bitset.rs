@@ -24,6 +24,10 @@ impl BitSet {
         self.words[item / 64] &= !(1 << (item % 64));
     }
 
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
     /// Adds all of `other`; whether anything was new.
     pub(crate) fn union(&mut self, other: &Self) -> bool {
         self.update(other, |a, b| a | b)
@@ -54,5 +58,45 @@ impl BitSet {
             *word = new;
         }
         changed
+    }
+}
+
+/// Numbers for those registers that occur in more than one block: few of many, so that sets for each block stay small.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    /// The block a register was seen in first.
+    home: Vec<Option<usize>>,
+    number: Vec<Option<usize>>,
+    items: Vec<usize>,
+}
+
+impl Shared {
+    /// For registers below `bound`, before any was seen.
+    pub(crate) fn new(bound: usize) -> Self {
+        Self { home: vec![None; bound], number: vec![None; bound], items: Vec::new() }
+    }
+
+    /// Notes that a register occurs in a block.
+    pub(crate) fn see(&mut self, item: usize, block: usize) {
+        let home = *self.home[item].get_or_insert(block);
+        if home != block && self.number[item].is_none() {
+            self.number[item] = Some(self.items.len());
+            self.items.push(item);
+        }
+    }
+
+    /// The number of a register that occurs in several blocks.
+    pub(crate) fn number(&self, item: usize) -> Option<usize> {
+        self.number[item]
+    }
+
+    /// The empty set of shared registers.
+    pub(crate) fn set(&self) -> BitSet {
+        BitSet::new(self.items.len())
+    }
+
+    /// The registers in a set of numbers.
+    pub(crate) fn items<'a>(&'a self, set: &'a BitSet) -> impl Iterator<Item = usize> + 'a {
+        set.iter().map(|number| self.items[number])
     }
 }

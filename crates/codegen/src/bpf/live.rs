@@ -3,8 +3,8 @@
 //! Operation `n` in memory order reads at position `2n` and writes at `2n + 1`; a range is half open. A register that is last
 //! read by an operation and one that is written by it do not overlap, so they can share a machine register.
 
-use super::mir::{MFunction, Role};
-use crate::bitset::BitSet;
+use super::mir::{MFunction, Reg, Role};
+use crate::bitset::{BitSet, Shared};
 
 /// Ranges in ascending order that neither overlap nor touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,12 +56,12 @@ impl Ranges {
 
 /// Ranges of every register, machine registers first.
 pub(super) fn ranges(function: &MFunction) -> Vec<Ranges> {
-    let live_out = live_out(function);
+    let (shared, live_out) = live_out(function);
     let mut ranges = vec![Ranges::default(); function.regs as usize];
     let mut end: u32 = function.blocks.iter().map(|block| block.insts.len() as u32).sum::<u32>() * 2;
     for (block, live) in function.blocks.iter().zip(&live_out).rev() {
         let start = end - block.insts.len() as u32 * 2;
-        live.iter().for_each(|reg| ranges[reg].prepend(start, end));
+        shared.items(live).for_each(|reg| ranges[reg].prepend(start, end));
         for (index, inst) in block.insts.iter().enumerate().rev() {
             let at = start + index as u32 * 2;
             inst.op.for_each_reg(|reg, role| {
@@ -86,28 +86,37 @@ pub(super) fn ranges(function: &MFunction) -> Vec<Ranges> {
 }
 
 /// Registers live at the end of each block.
-fn live_out(function: &MFunction) -> Vec<BitSet> {
-    let count = function.regs as usize;
-    let empty = BitSet::new(count);
+fn live_out(function: &MFunction) -> (Shared, Vec<BitSet>) {
+    let mut shared = Shared::new(function.regs as usize);
+    for (index, block) in function.blocks.iter().enumerate() {
+        // Machine registers carry nothing from block to block.
+        let mut see = |reg: Reg, _| {
+            if !reg.is_machine() {
+                shared.see(reg.index(), index);
+            }
+        };
+        block.insts.iter().for_each(|inst| inst.op.for_each_reg(&mut see));
+    }
     // What a block reads before writing it, and what it writes.
-    let mut reads = vec![empty.clone(); function.blocks.len()];
+    let mut reads = vec![shared.set(); function.blocks.len()];
     let mut writes = reads.clone();
     for (index, block) in function.blocks.iter().enumerate() {
         for inst in block.insts.iter().rev() {
             inst.op.for_each_reg(|reg, role| {
-                if role == Role::Def {
-                    reads[index].remove(reg.index());
-                    writes[index].insert(reg.index());
+                if let (Role::Def, Some(number)) = (role, shared.number(reg.index())) {
+                    reads[index].remove(number);
+                    writes[index].insert(number);
                 }
             });
             inst.op.for_each_reg(|reg, role| {
-                if role != Role::Def {
-                    reads[index].insert(reg.index());
+                if let (Role::Use | Role::Both, Some(number)) = (role, shared.number(reg.index())) {
+                    reads[index].insert(number);
                 }
             });
         }
     }
-    solve(function, reads, &writes)
+    let live_out = solve(function, reads, &writes);
+    (shared, live_out)
 }
 
 /// Backward liveness of any numbered things.

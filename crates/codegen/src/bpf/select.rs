@@ -9,7 +9,7 @@ use super::legalize::is_unsigned;
 use super::mir::{Base, MBlock, MFunction, MInst, MOp, Reg, Src, Wide};
 use super::order::order;
 use crate::bitset::BitSet;
-use crate::ir::flow::{Defs, Flow, live_out, step_back};
+use crate::ir::flow::{Defs, Flow, LiveOut, step_back};
 use crate::ir::{Addr, BinOp, Function, Op, Operand, Size, SlotId, Terminator, Vreg};
 use crate::opt::known_bits;
 
@@ -26,7 +26,8 @@ pub(super) fn select(function: &Function) -> MFunction {
     let mut place = vec![0; function.blocks.len()];
     order.blocks.iter().enumerate().for_each(|(index, block)| place[block.0 as usize] = index);
     let defs = Defs::new(function);
-    let live = live_out(function, &flow);
+    let live_out = LiveOut::new(function, &flow);
+    let mut live = BitSet::new(function.vregs as usize);
     let mut select = Select {
         function,
         remat: (0..function.vregs).map(|v| remat(Vreg(v), &defs, 8)).collect(),
@@ -42,7 +43,8 @@ pub(super) fn select(function: &Function) -> MFunction {
         if index == 0 {
             select.params();
         }
-        select.block(index, live[index].clone());
+        live_out.load(index, &mut live);
+        select.block(index, &mut live);
         let rare = if order.cold[index] { 0.01 } else { 1.0 };
         let weight = 10f32.powi(flow.depth[index].min(6) as i32) * rare;
         blocks.push(MBlock { insts: std::mem::take(&mut select.out), weight });
@@ -92,7 +94,7 @@ impl Select<'_> {
         }
     }
 
-    fn block(&mut self, index: usize, mut live: BitSet) {
+    fn block(&mut self, index: usize, live: &mut BitSet) {
         let block = &self.function.blocks[index];
         block.term.for_each_use(|reg| live.insert(reg.0 as usize));
         // Which operations are the last to read the register on their right: it may then serve as the result's.
@@ -101,7 +103,7 @@ impl Select<'_> {
             if let Op::Bin { lhs: Operand::Reg(l), rhs: Operand::Reg(r), .. } = inst.op {
                 right_dies[at] = !live.contains(r.0 as usize) && live.contains(l.0 as usize);
             }
-            step_back(&inst.op, &mut live);
+            step_back(&inst.op, live);
         }
         for (inst, dies) in block.insts.iter().zip(right_dies) {
             self.span = inst.span;

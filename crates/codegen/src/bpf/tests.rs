@@ -100,8 +100,8 @@ impl World for Helpers {
         self.count += 1;
         let mix = |a: u64, b: u64| (a ^ b).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
         match number {
-            helper::GET_PRANDOM_U32 => Ok(args[..3].iter().fold(self.count, |a, &b| mix(a, b))),
-            helper::STRNCMP => {
+            helper::GET_NUMA_NODE_ID => Ok(args[..3].iter().fold(self.count, |a, &b| mix(a, b))),
+            helper::PROBE_READ_KERNEL => {
                 let old = memory.load(args[0], Size::B8)?;
                 memory.store(args[0], Size::B8, mix(old, args[2]))?;
                 Ok(mix(old, args[1]))

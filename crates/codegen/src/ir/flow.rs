@@ -1,7 +1,7 @@
 //! The control-flow graph of a function: predecessors, order, dominators, loops, liveness.
 
 use super::{BlockId, Function, Op, Vreg};
-use crate::bitset::BitSet;
+use crate::bitset::{BitSet, Shared};
 
 /// Facts about a function's blocks. They hold until the function changes.
 #[derive(Clone, Debug)]
@@ -52,9 +52,11 @@ impl Flow {
 
     fn find_loops(&mut self, succs: &[Vec<BlockId>]) {
         let mut bodies: std::collections::BTreeMap<BlockId, BitSet> = std::collections::BTreeMap::new();
+        let mut number = vec![0; succs.len()];
+        self.rpo.iter().enumerate().for_each(|(index, block)| number[block.0 as usize] = index);
         for &tail in &self.rpo {
             for &head in &succs[tail.0 as usize] {
-                if !self.dominates(head, tail) {
+                if number[head.0 as usize] > number[tail.0 as usize] || !self.dominates(head, tail) {
                     continue;
                 }
                 let body = bodies.entry(head).or_insert_with(|| BitSet::new(succs.len()));
@@ -130,28 +132,68 @@ fn common(mut a: BlockId, mut b: BlockId, idom: &[Option<BlockId>], number: &[us
 }
 
 /// Registers live at the end of each block.
-pub(crate) fn live_out(function: &Function, flow: &Flow) -> Vec<BitSet> {
-    let vregs = function.vregs as usize;
-    let mut live_in = vec![BitSet::new(vregs); function.blocks.len()];
-    let mut live_out = live_in.clone();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for &id in flow.rpo.iter().rev() {
-            let block = &function.blocks[id.0 as usize];
-            let mut live = BitSet::new(vregs);
-            for target in block.term.successors() {
-                live.union(&live_in[target.0 as usize]);
-            }
-            live_out[id.0 as usize].union(&live);
-            block.term.for_each_use(|reg| live.insert(reg.0 as usize));
+#[derive(Clone, Debug)]
+pub(crate) struct LiveOut {
+    shared: Shared,
+    sets: Vec<BitSet>,
+}
+
+impl LiveOut {
+    pub(crate) fn new(function: &Function, flow: &Flow) -> Self {
+        let shared = shared(function);
+        let count = function.blocks.len();
+        let mut live_in = vec![shared.set(); count];
+        let mut writes = live_in.clone();
+        for (index, block) in function.blocks.iter().enumerate() {
+            let (read, written) = (&mut live_in[index], &mut writes[index]);
+            let number = |reg: Vreg| shared.number(reg.0 as usize);
+            block.term.for_each_use(|reg| number(reg).into_iter().for_each(|n| read.insert(n)));
             for inst in block.insts.iter().rev() {
-                step_back(&inst.op, &mut live);
+                if let Some(dst) = inst.op.dst().and_then(number) {
+                    read.remove(dst);
+                    written.insert(dst);
+                }
+                inst.op.for_each_use(|reg| number(reg).into_iter().for_each(|n| read.insert(n)));
             }
-            changed |= live_in[id.0 as usize].union(&live);
         }
+        let mut sets = vec![shared.set(); count];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &id in flow.rpo.iter().rev() {
+                let index = id.0 as usize;
+                let mut live = shared.set();
+                for target in function.blocks[index].term.successors() {
+                    live.union(&live_in[target.0 as usize]);
+                }
+                sets[index].union(&live);
+                live.subtract(&writes[index]);
+                changed |= live_in[index].union(&live);
+            }
+        }
+        Self { shared, sets }
     }
-    live_out
+
+    /// Makes `live` the set of a block.
+    pub(crate) fn load(&self, block: usize, live: &mut BitSet) {
+        live.clear();
+        self.shared.items(&self.sets[block]).for_each(|reg| live.insert(reg));
+    }
+}
+
+/// Which registers occur in more than one block. Parameters count as seen in the entry.
+pub(crate) fn shared(function: &Function) -> Shared {
+    let mut shared = Shared::new(function.vregs as usize);
+    function.params.iter().for_each(|reg| shared.see(reg.0 as usize, 0));
+    for (index, block) in function.blocks.iter().enumerate() {
+        let mut see = |reg: Vreg| shared.see(reg.0 as usize, index);
+        for inst in &block.insts {
+            inst.op.for_each_use(&mut see);
+            inst.op.dst().into_iter().for_each(&mut see);
+        }
+        block.term.for_each_use(&mut see);
+    }
+    shared
 }
 
 /// From the registers live after an operation to those live before it.

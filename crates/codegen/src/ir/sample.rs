@@ -1,8 +1,8 @@
 //! Random functions that are well formed, come to an end, and let no address into their result.
 
-use super::builder::FunctionBuilder;
-use super::{AtomicOp, BinOp, BlockId, Cond, Module, Operand, Size, SlotId, Vreg};
 use crate::helper;
+use crate::ir::builder::FunctionBuilder;
+use crate::ir::{Addr, AtomicOp, BinOp, BlockId, Cond, Module, Operand, Size, SlotId, Vreg};
 
 /// Bytes of the context that generated functions read.
 pub(crate) const CONTEXT: u32 = 64;
@@ -69,8 +69,8 @@ struct Sample {
     budget: u32,
 }
 
-/// A module made from a number, with this many variables. Helpers it calls: [`helper::GET_PRANDOM_U32`] with up to three
-/// values, [`helper::STRNCMP`] with an address, a length, and a value, which may read and write the memory.
+/// A module made from a number, with this many variables. Helpers it calls: [`helper::GET_NUMA_NODE_ID`] with three values,
+/// and [`helper::PROBE_READ_KERNEL`] of eight bytes into a slot from an address below 4096.
 pub(crate) fn module(seed: u64, vars: u32, big_slots: bool) -> Module {
     let mut b = FunctionBuilder::new("sample", 1);
     let vars: Vec<Vreg> = (0..vars).map(|index| b.copy_new(i64::from(index) * 77 - 5)).collect();
@@ -162,7 +162,7 @@ impl Sample {
     }
 
     /// An address in a slot with room for `len` bytes.
-    fn place(&mut self, len: u32) -> super::Addr {
+    fn place(&mut self, len: u32) -> Addr {
         let (slot, size) = self.numbers.pick(&self.slots.clone());
         let words = (size - len.min(size)) / 8 + 1;
         let off = self.numbers.below(words as usize) as i64 * 8;
@@ -219,11 +219,11 @@ impl Sample {
     fn call(&mut self) {
         let value = if self.numbers.below(2) == 0 {
             let args: Vec<Operand> = (0..3).map(|_| self.operand()).collect();
-            self.b.call(helper::GET_PRANDOM_U32, &args)
+            self.b.call(helper::GET_NUMA_NODE_ID, &args)
         } else {
-            let (addr, value) = (self.place(8), self.operand());
+            let (addr, value) = (self.place(8), Operand::Imm(self.numbers.below(4096) as i64));
             let at = self.b.bin(BinOp::Add, addr.base, i64::from(addr.off));
-            self.b.call(helper::STRNCMP, &[at.into(), Operand::Imm(8), value])
+            self.b.call(helper::PROBE_READ_KERNEL, &[at.into(), Operand::Imm(8), value])
         };
         self.assign(value);
     }

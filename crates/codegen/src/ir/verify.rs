@@ -5,9 +5,9 @@
 use strix_model::Span;
 use thiserror::Error;
 
-use super::flow::Flow;
+use super::flow::{self, Flow};
 use super::{BlockId, Function, Module, Op, Operand, Size, Vreg, print};
-use crate::bitset::BitSet;
+use crate::bitset::{BitSet, Shared};
 
 /// What is wrong with a module, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -129,32 +129,17 @@ impl Checker<'_> {
     fn definitions(&mut self) -> Result<(), VerifyError> {
         let function = self.function;
         let flow = Flow::new(function);
-        let vregs = function.vregs as usize;
-        let mut on_entry: Vec<Option<BitSet>> = vec![None; function.blocks.len()];
-        let mut first = BitSet::new(vregs);
-        function.params.iter().for_each(|reg| first.insert(reg.0 as usize));
-        on_entry[0] = Some(first);
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &block in &flow.rpo {
-                let Some(mut defined) = on_entry[block.0 as usize].clone() else { continue };
-                let body = &function.blocks[block.0 as usize];
-                body.insts.iter().filter_map(|i| i.op.dst()).for_each(|reg| defined.insert(reg.0 as usize));
-                for target in body.term.successors() {
-                    match &mut on_entry[target.0 as usize] {
-                        Some(known) => changed |= known.intersect(&defined),
-                        unknown => {
-                            *unknown = Some(defined.clone());
-                            changed = true;
-                        }
-                    }
-                }
-            }
-        }
+        let shared = flow::shared(function);
+        let on_entry = defined_on_entry(function, &flow, &shared);
+        let mut defined = BitSet::new(function.vregs as usize);
         for &block in &flow.rpo {
-            let Some(mut defined) = on_entry[block.0 as usize].clone() else { continue };
+            let Some(known) = &on_entry[block.0 as usize] else { continue };
             self.block = block;
+            defined.clear();
+            shared.items(known).for_each(|reg| defined.insert(reg));
+            if block == BlockId(0) {
+                function.params.iter().for_each(|reg| defined.insert(reg.0 as usize));
+            }
             let body = &function.blocks[block.0 as usize];
             for inst in &body.insts {
                 self.span = inst.span;
@@ -177,6 +162,38 @@ impl Checker<'_> {
         }
         Ok(())
     }
+}
+
+/// For each reachable block, which registers that several blocks share are written on all paths to it.
+fn defined_on_entry(function: &Function, flow: &Flow, shared: &Shared) -> Vec<Option<BitSet>> {
+    let number = |reg: Vreg| shared.number(reg.0 as usize);
+    let mut writes = vec![shared.set(); function.blocks.len()];
+    for (block, writes) in function.blocks.iter().zip(&mut writes) {
+        let written = block.insts.iter().filter_map(|inst| inst.op.dst()).filter_map(number);
+        written.for_each(|n| writes.insert(n));
+    }
+    let mut on_entry: Vec<Option<BitSet>> = vec![None; function.blocks.len()];
+    let mut first = shared.set();
+    function.params.iter().copied().filter_map(number).for_each(|n| first.insert(n));
+    on_entry[0] = Some(first);
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for &block in &flow.rpo {
+            let Some(mut defined) = on_entry[block.0 as usize].clone() else { continue };
+            defined.union(&writes[block.0 as usize]);
+            for target in function.blocks[block.0 as usize].term.successors() {
+                match &mut on_entry[target.0 as usize] {
+                    Some(known) => changed |= known.intersect(&defined),
+                    unknown => {
+                        *unknown = Some(defined.clone());
+                        changed = true;
+                    }
+                }
+            }
+        }
+    }
+    on_entry
 }
 
 fn is_align(align: u8) -> bool {

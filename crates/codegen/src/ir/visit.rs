@@ -123,11 +123,27 @@ impl Op {
 
     /// Calls `f` with every register that is read.
     pub fn for_each_use(&self, mut f: impl FnMut(Vreg)) {
-        if let Self::Bswap { src, .. } = self {
-            f(*src);
+        let mut operand = |operand: &Operand| operand.reg().into_iter().for_each(&mut f);
+        match self {
+            Self::Copy { src, .. } | Self::Neg { src, .. } | Self::Extend { src, .. } => operand(src),
+            Self::Bin { lhs, rhs, .. } | Self::Cmp { lhs, rhs, .. } => {
+                operand(lhs);
+                operand(rhs);
+            }
+            Self::Call { args, .. } | Self::CallKfunc { args, .. } => args.iter().for_each(operand),
+            Self::Store { addr, src, .. } | Self::Atomic { addr, src, .. } => {
+                operand(src);
+                f(addr.base);
+            }
+            Self::Load { addr, .. } | Self::ZeroMem { dst: addr, .. } => f(addr.base),
+            Self::CopyMem { dst, src, .. } => {
+                f(dst.base);
+                f(src.base);
+            }
+            Self::Bswap { src, .. } => f(*src),
+            Self::SlotAddr { .. } | Self::MapPtr { .. } | Self::MapValuePtr { .. } | Self::FuncPtr { .. } => {
+            }
         }
-        self.addrs().into_iter().for_each(|addr| f(addr.base));
-        self.operands().into_iter().filter_map(Operand::reg).for_each(f);
     }
 
     /// Whether the operation reads this register.

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 
 use crate::ir::flow::Defs;
-use crate::ir::{Function, Op, Operand, Vreg};
+use crate::ir::{Block, Function, Op, Operand, Vreg};
 
 pub(crate) fn run(function: &mut Function) {
     forward_results(function);
     propagate(function);
 }
 
-/// How often each register is read, and whether all reads and writes are in one block.
+/// How often each register is read, and whether all its reads and writes are in one block.
 struct Uses {
+    reads: Vec<u32>,
     home: Vec<Option<usize>>,
     spread: Vec<bool>,
 }
@@ -19,18 +20,19 @@ struct Uses {
 impl Uses {
     fn new(function: &Function) -> Self {
         let vregs = function.vregs as usize;
-        let mut uses = Self { home: vec![None; vregs], spread: vec![false; vregs] };
+        let mut uses = Self { reads: vec![0; vregs], home: vec![None; vregs], spread: vec![false; vregs] };
         function.params.iter().for_each(|reg| uses.spread[reg.0 as usize] = true);
         for (index, block) in function.blocks.iter().enumerate() {
-            let mut see = |reg: Vreg| {
+            let mut see = |reg: Vreg, read: u32| {
                 let home = *uses.home[reg.0 as usize].get_or_insert(index);
                 uses.spread[reg.0 as usize] |= home != index;
+                uses.reads[reg.0 as usize] += read;
             };
             for inst in &block.insts {
-                inst.op.for_each_use(&mut see);
-                inst.op.dst().into_iter().for_each(&mut see);
+                inst.op.for_each_use(|reg| see(reg, 1));
+                inst.op.dst().into_iter().for_each(|reg| see(reg, 0));
             }
-            block.term.for_each_use(&mut see);
+            block.term.for_each_use(|reg| see(reg, 1));
         }
         uses
     }
@@ -40,42 +42,61 @@ impl Uses {
 /// `t` is still read.
 fn forward_results(function: &mut Function) {
     let defs = Defs::new(function);
-    let uses = Uses::new(function);
+    let mut uses = Uses::new(function);
     for block in &mut function.blocks {
-        let mut at = 0;
-        while at < block.insts.len() {
-            let Op::Copy { dst: to, src: Operand::Reg(from) } = block.insts[at].op else {
-                at += 1;
-                continue;
-            };
-            let local = defs.is_single(from) && !uses.spread[from.0 as usize] && from != to;
-            let start = block.insts[..at].iter().rposition(|inst| inst.op.dst() == Some(from));
-            let (Some(start), true) = (start, local) else {
-                at += 1;
-                continue;
-            };
-            let between = &block.insts[start + 1..at];
-            let untouched = between.iter().all(|i| i.op.dst() != Some(to) && !i.op.reads(to));
-            let changed = block.insts[at + 1..].iter().position(|i| i.op.dst() == Some(to));
-            let after = changed.map_or(block.insts.len(), |p| at + 1 + p + 1);
-            let read_later = block.insts[after..].iter().any(|i| i.op.reads(from))
-                || (changed.is_some() && block.term.operands().contains(&Operand::Reg(from)));
-            // The operation that changes `to` may itself read `from`; it reads before it writes.
-            if !untouched || read_later {
-                at += 1;
-                continue;
-            }
-            for inst in &mut block.insts[start..] {
-                rename(&mut inst.op, from, to);
-            }
-            for operand in block.term.operands_mut() {
-                if *operand == Operand::Reg(from) {
-                    *operand = Operand::Reg(to);
+        for at in 0..block.insts.len() {
+            if let Op::Copy { dst: to, src: Operand::Reg(from) } = block.insts[at].op
+                && from != to
+                && defs.is_single(from)
+                // Plain renamings are left to propagation.
+                && !defs.is_single(to)
+                && !uses.spread[from.0 as usize]
+                && let Some((start, end)) = scope(block, at, from, to, uses.reads[from.0 as usize])
+            {
+                for inst in &mut block.insts[start..end] {
+                    rename(&mut inst.op, from, to);
+                }
+                uses.reads[to.0 as usize] += uses.reads[from.0 as usize];
+                for operand in block.term.operands_mut() {
+                    if *operand == Operand::Reg(from) {
+                        *operand = Operand::Reg(to);
+                    }
                 }
             }
-            block.insts.remove(at);
+        }
+        block.insts.retain(|inst| !is_idle(&inst.op));
+    }
+}
+
+/// Whether a register is copied to itself, as the copies are that forwarding made needless.
+fn is_idle(op: &Op) -> bool {
+    matches!(*op, Op::Copy { dst, src: Operand::Reg(src) } if dst == src)
+}
+
+/// From where `from` is written to behind its last read in the block, if `to` can stand for it all the way.
+fn scope(block: &Block, at: usize, from: Vreg, to: Vreg, reads: u32) -> Option<(usize, usize)> {
+    let start = block.insts[..at].iter().rposition(|i| i.op.dst() == Some(from) && !is_idle(&i.op))?;
+    let mut left = reads;
+    for (index, inst) in block.insts.iter().enumerate().skip(start + 1) {
+        let (mut reads_to, mut reads_from) = (false, 0);
+        inst.op.for_each_use(|reg| {
+            reads_to |= reg == to;
+            reads_from += u32::from(reg == from);
+        });
+        left -= reads_from;
+        let writes_to = inst.op.dst() == Some(to);
+        if index < at && (reads_to || writes_to) {
+            return None;
+        }
+        if index >= at && left == 0 {
+            return Some((start, index + 1));
+        }
+        // An operation that changes `to` may itself read `from`; it reads before it writes.
+        if index > at && writes_to {
+            return None;
         }
     }
+    Some((start, block.insts.len()))
 }
 
 fn rename(op: &mut Op, from: Vreg, to: Vreg) {

@@ -1,13 +1,16 @@
 //! Dead code: results nobody reads, and stores to slots nobody reads.
 
-use crate::ir::flow::{Defs, Flow, live_out, step_back};
+use crate::bitset::BitSet;
+use crate::ir::flow::{Defs, Flow, LiveOut, step_back};
 use crate::ir::{AtomicOp, Function, Op, Operand, SlotId, Vreg};
 
 pub(crate) fn run(function: &mut Function) {
     drop_unread_slots(function);
     let flow = Flow::new(function);
-    let live_out = live_out(function, &flow);
-    for (block, mut live) in function.blocks.iter_mut().zip(live_out) {
+    let live_out = LiveOut::new(function, &flow);
+    let mut live = BitSet::new(function.vregs as usize);
+    for (index, block) in function.blocks.iter_mut().enumerate() {
+        live_out.load(index, &mut live);
         block.term.for_each_use(|reg| live.insert(reg.0 as usize));
         let mut kept = Vec::with_capacity(block.insts.len());
         for mut inst in std::mem::take(&mut block.insts).into_iter().rev() {
