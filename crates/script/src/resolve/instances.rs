@@ -1,10 +1,10 @@
 //! Which attach points of a probe share a program: those that look alike to what the body reads.
 
-use strix_facts::{Btf, Features, FuncProto};
+use strix_facts::{Btf, BtfKind, Features, FuncProto, Glob};
 use strix_model::{AttachPoint, Diagnostic, Diagnostics, ProgramKind, Span};
 
 use super::args;
-use super::attach::{Concrete, Provider};
+use super::attach::{Concrete, Provider, escape};
 use super::names::Names;
 use super::usage::Usage;
 use crate::hir::Context;
@@ -294,20 +294,26 @@ impl Grouper<'_, '_> {
     /// Modules of the few functions that a script names, so that it can use their types.
     fn modules_of(&self, points: &[Concrete]) -> Vec<String> {
         const FEW: usize = 8;
+        let facts = self.names.facts;
         let mut modules: Vec<String> = Vec::new();
-        let all = self.names.facts.kernel_functions().unwrap_or_default();
         for point in points.iter().take(FEW) {
             let (AttachPoint::Kprobe { module, function, .. } | AttachPoint::Kretprobe { module, function }) =
                 &point.point
             else {
                 continue;
             };
-            let at = all.partition_point(|f| f.name < *function);
-            let found = all.get(at).filter(|f| f.name == *function).and_then(|f| f.module.clone());
-            if let Some(module) = module.clone().or(found)
-                && !modules.contains(&module)
+            let owner = module.clone().or_else(|| {
+                // Most are in the kernel itself, which the list of functions need not be read for.
+                if facts.btf().is_ok_and(|btf| btf.find(BtfKind::Func, function).is_some()) {
+                    return None;
+                }
+                let named = facts.kernel_functions_like(&Glob::new(&escape(function))).ok()?;
+                named.into_iter().find_map(|f| f.module)
+            });
+            if let Some(owner) = owner
+                && !modules.contains(&owner)
             {
-                modules.push(module);
+                modules.push(owner);
             }
         }
         modules

@@ -76,7 +76,7 @@ fn probe(probe: &ast::Probe, shared: &mut Shared<'_>, hir: &mut Hir, diags: &mut
     let count = found.len();
     // Far more than may be attached: not worth compiling, and `check_count` says so.
     let found = if count > config.max_probes as usize { found.into_iter().take(1).collect() } else { found };
-    let usage = Usage::of(probe);
+    let usage = Usage::of(probe, &shared.names.script.defines);
     let span = probe.attach_points.first().map_or(probe.span, |first| {
         probe.attach_points.last().map_or(first.span, |last| first.span.to(last.span))
     });

@@ -1,6 +1,6 @@
 //! What a probe's body looks at: fields of `args`, arguments, the result, names. It decides which attach points can share a program.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use strix_syntax::ast::{Block, Expr, ExprKind, OffsetofBase, Probe, Stmt, StmtKind, TypeBase, TypeExpr};
 
@@ -21,17 +21,31 @@ pub(super) struct Usage {
     pub(super) func: bool,
     /// `probe`.
     pub(super) probe: bool,
+    /// Words that are none of these.
+    words: BTreeSet<String>,
 }
 
 impl Usage {
-    /// Looks through predicate and body.
-    pub(super) fn of(probe: &Probe) -> Self {
+    /// Looks through predicate and body, and through the `#define`s they name.
+    pub(super) fn of(probe: &Probe, defines: &HashMap<String, Expr>) -> Self {
         let mut usage = Self::default();
-        if let Some(predicate) = &probe.predicate {
-            usage.expr(predicate);
+        // The names are gathered in one go; definitions add names until there are no new ones.
+        usage.in_probe(probe);
+        let mut looked_at = BTreeSet::new();
+        while let Some(name) = usage.words.iter().find(|w| !looked_at.contains(*w)).cloned() {
+            if let Some(expr) = defines.get(&name) {
+                usage.expr(expr);
+            }
+            looked_at.insert(name);
         }
-        usage.block(&probe.body);
         usage
+    }
+
+    fn in_probe(&mut self, probe: &Probe) {
+        if let Some(predicate) = &probe.predicate {
+            self.expr(predicate);
+        }
+        self.block(&probe.body);
     }
 
     /// Whether `args` is looked at in any way.
@@ -154,6 +168,8 @@ impl Usage {
                     self.arguments.insert(n);
                 } else if numbered(word, "sarg").is_some() {
                     self.ctx = true;
+                } else {
+                    self.words.insert(word.to_owned());
                 }
             }
         }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use strix_facts::{BtfKind, Glob, KernelFacts};
+use strix_facts::{BtfKind, Glob, KernelFacts, KernelFunction};
 use strix_model::AttachPoint;
 
-use super::kprobe::range_of;
-use super::{Concrete, Found, Part, Problem, Provider, argument_count};
+use super::{Concrete, Found, Part, Problem, Provider, argument_count, escape};
 
 /// `fentry:[MODULE:]FUNCTION`.
 pub(super) fn fentry(facts: &KernelFacts, provider: Provider, parts: &[Part]) -> Found {
@@ -61,18 +60,18 @@ pub(super) fn fentry(facts: &KernelFacts, provider: Provider, parts: &[Part]) ->
     Ok(found)
 }
 
-/// The modules (`vmlinux` among them) whose type information has a function of this name.
+/// The modules whose type information has a function of this name: the kernel itself (`vmlinux`), else those that list it.
 fn modules_of(facts: &KernelFacts, name: &str) -> Vec<String> {
-    let mut modules = BTreeSet::new();
     if facts.btf().is_ok_and(|btf| btf.find(BtfKind::Func, name).is_some()) {
-        modules.insert("vmlinux".to_owned());
+        return vec!["vmlinux".to_owned()];
     }
-    for f in range_of(facts.kernel_functions().unwrap_or_default(), name) {
-        if let Some(module) = &f.module
-            && let Ok(btf) = facts.module_btf(module)
+    let mut modules = BTreeSet::new();
+    for f in facts.kernel_functions_like(&Glob::new(&escape(name))).unwrap_or_default() {
+        if let Some(module) = f.module
+            && let Ok(btf) = facts.module_btf(&module)
             && btf.find(BtfKind::Func, name).is_some_and(|id| id >= btf.first_id())
         {
-            modules.insert(module.clone());
+            modules.insert(module);
         }
     }
     modules.into_iter().collect()
@@ -85,7 +84,7 @@ fn search(facts: &KernelFacts, provider: Provider, module: Option<&Part>, functi
         false => Glob::new(&function.text),
     };
     let wanted = module.map_or_else(super::Matcher::any, Part::matcher);
-    let traceable = facts.kernel_functions().unwrap_or_default();
+    let traceable = facts.kernel_functions_like(&pattern).unwrap_or_default();
     let mut all = Vec::new();
     let modules = std::iter::once("vmlinux".to_owned()).chain(facts.btf_modules());
     for module in modules.filter(|m| wanted.is_match(m)) {
@@ -93,7 +92,7 @@ fn search(facts: &KernelFacts, provider: Provider, module: Option<&Part>, functi
         let Ok(btf) = facts.module_btf(&module) else { continue };
         let owner = (module != "vmlinux").then_some(module.as_str());
         let can_be_traced = |name: &str| {
-            traceable.is_empty() || range_of(traceable, name).iter().any(|f| f.module.as_deref() == owner)
+            traceable.is_empty() || range_of(&traceable, name).iter().any(|f| f.module.as_deref() == owner)
         };
         let mut names: Vec<&str> = btf
             .names_like(BtfKind::Func, &pattern)
@@ -109,20 +108,11 @@ fn search(facts: &KernelFacts, provider: Provider, module: Option<&Part>, functi
     Ok(all)
 }
 
-/// A pattern that matches the text alone.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '*' | '?' | '[' => {
-                out.push('[');
-                out.push(c);
-                out.push(']');
-            }
-            c => out.push(c),
-        }
-    }
-    out
+/// The functions of this name: the list is sorted by it.
+fn range_of<'f>(functions: &'f [KernelFunction], name: &str) -> &'f [KernelFunction] {
+    let start = functions.partition_point(|f| f.name.as_str() < name);
+    let len = functions[start..].partition_point(|f| f.name == name);
+    &functions[start..start + len]
 }
 
 fn concrete(provider: Provider, module: &str, function: &str) -> Concrete {

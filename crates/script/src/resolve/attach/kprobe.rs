@@ -1,10 +1,10 @@
 //! Kernel functions by name, wildcard or address: kprobe and kretprobe.
 
-use strix_facts::{KernelFacts, KernelFunction};
+use strix_facts::{Glob, KernelFacts, KernelFunction};
 use strix_model::AttachPoint;
 
 use super::super::number;
-use super::{Concrete, Found, Matcher, Part, Problem, Provider, argument_count};
+use super::{Concrete, Found, Part, Problem, Provider, argument_count, escape, is_wildcard};
 
 /// `kprobe:[MODULE:]FUNCTION[+OFFSET]`, `kprobe:ADDRESS`.
 pub(super) fn kprobe(facts: &KernelFacts, unsafe_mode: bool, provider: Provider, parts: &[Part]) -> Found {
@@ -24,40 +24,22 @@ pub(super) fn kprobe(facts: &KernelFacts, unsafe_mode: bool, provider: Provider,
         return by_address(provider, unsafe_mode, address);
     }
     let make = |module: Option<&str>, function: &str| concrete(provider, module, function, offset);
-    let functions = match facts.kernel_functions() {
-        // A list that holds nothing says nothing.
-        Ok(list) if !list.is_empty() => list,
-        _ if function.literal && module.is_none_or(|m| m.literal) => {
-            return Ok(vec![make(module.map(|m| m.text.as_str()), name)]);
-        }
-        Ok(_) => {
-            return Err(Problem::wrong("the kernel lists no functions, so wildcards cannot be expanded"));
-        }
-        Err(error) => return Err(error.into()),
-    };
+    if function.literal && module.is_none_or(|m| m.literal && m.text == "vmlinux") {
+        // The usual case, for which the long list of functions is not made.
+        return match facts.has_kernel_function(name) {
+            Ok(false) if !unsafe_mode => Err(missing(facts, provider, module, name)),
+            // Where nobody can say, the kernel can when it is asked to attach.
+            _ => Ok(vec![make(module.map(|m| m.text.as_str()), name)]),
+        };
+    }
+    let pattern = if function.literal { Glob::new(&escape(name)) } else { Glob::new(name) };
     let wanted_module = module.map(Part::matcher);
     let in_module = |f: &KernelFunction| match &wanted_module {
         None => true,
         Some(m) => m.is_match(f.module.as_deref().unwrap_or("vmlinux")),
     };
-    if let Some(module) = module.filter(|m| m.literal && m.text != "vmlinux")
-        && !functions.iter().any(|f| f.module.as_deref() == Some(&module.text))
-    {
-        let message = format!(
-            "specified module {} in probe {}:{}:{name} is not loaded",
-            module.text,
-            provider.name(),
-            module.text
-        );
-        return Err(Problem::wrong(message));
-    }
-    let names = if function.literal { Matcher::Exactly(name.to_owned()) } else { function.matcher() };
     let mut all: Vec<Concrete> = Vec::new();
-    let candidates = match &names {
-        Matcher::Exactly(name) => range_of(functions, name),
-        Matcher::Like(_) => functions,
-    };
-    for f in candidates.iter().filter(|f| names.is_match(&f.name) && in_module(f)) {
+    for f in facts.kernel_functions_like(&pattern)?.iter().filter(|f| in_module(f)) {
         // Parts of functions that the compiler split off take no probe.
         if f.name.contains(".part.") {
             continue;
@@ -69,25 +51,35 @@ pub(super) fn kprobe(facts: &KernelFacts, unsafe_mode: bool, provider: Provider,
             all.push(next);
         }
     }
-    if all.is_empty() {
-        if unsafe_mode && function.literal {
-            return Ok(vec![make(module.map(|m| m.text.as_str()), name)]);
-        }
-        let prefix = module.map(|m| format!("{}:", m.text)).unwrap_or_default();
-        let message = format!("no matches for {} {prefix}{name}", provider.name());
-        return Err(match function.literal {
-            true => Problem::missing(message, name, functions.iter().map(|f| f.name.as_str())),
-            false => Problem::Missing { message, help: Vec::new() },
-        });
+    if !all.is_empty() {
+        return Ok(all);
     }
-    Ok(all)
+    if let Some(module) = module.filter(|m| m.literal && m.text != "vmlinux")
+        && !is_loaded(facts, &module.text)
+    {
+        let module = &module.text;
+        let written = format!("{}:{module}:{name}", provider.name());
+        return Err(Problem::wrong(format!("specified module {module} in probe {written} is not loaded")));
+    }
+    if unsafe_mode && function.literal {
+        return Ok(vec![make(module.map(|m| m.text.as_str()), name)]);
+    }
+    Err(missing(facts, provider, module, name))
 }
 
-/// The functions of this name: the list is sorted by it.
-pub(super) fn range_of<'f>(functions: &'f [KernelFunction], name: &str) -> &'f [KernelFunction] {
-    let start = functions.partition_point(|f| f.name.as_str() < name);
-    let len = functions[start..].partition_point(|f| f.name == name);
-    &functions[start..start + len]
+fn missing(facts: &KernelFacts, provider: Provider, module: Option<&Part>, name: &str) -> Problem {
+    let prefix = module.map(|m| format!("{}:", m.text)).unwrap_or_default();
+    let message = format!("no matches for {} {prefix}{name}", provider.name());
+    if is_wildcard(name) {
+        return Problem::Missing { message, help: Vec::new() };
+    }
+    let all = facts.kernel_functions().unwrap_or_default();
+    Problem::missing(message, name, all.iter().map(|f| f.name.as_str()))
+}
+
+fn is_loaded(facts: &KernelFacts, module: &str) -> bool {
+    facts.btf_modules().iter().any(|m| m == module)
+        || facts.kernel_functions().unwrap_or_default().iter().any(|f| f.module.as_deref() == Some(module))
 }
 
 /// `name+0x10` as name and offset.

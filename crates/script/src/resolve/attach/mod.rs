@@ -9,6 +9,8 @@ mod provider;
 mod tracepoint;
 mod uprobe;
 
+use std::collections::HashSet;
+
 use strix_facts::{FactsError, Glob, KernelFacts, nearest};
 use strix_model::{AttachPoint, Diagnostic, Diagnostics, MissingProbes, Span};
 use strix_syntax::ast::{self, AttachPointText};
@@ -126,15 +128,14 @@ impl<'a> Expander<'a> {
     /// All places of a probe, each once, in the order written.
     pub(super) fn expand(&mut self, probe: &ast::Probe, diags: &mut Diagnostics) -> Vec<Concrete> {
         let mut all: Vec<Concrete> = Vec::new();
+        let mut known: HashSet<AttachPoint> = HashSet::new();
         let mut failed = false;
         for text in &probe.attach_points {
             match self.attach_point(text) {
                 Ok(found) => {
-                    let before = all.len();
                     for concrete in found {
                         let once = !matches!(concrete.provider, Provider::Begin | Provider::End);
-                        let known = all[..before].iter().any(|c| c.point == concrete.point);
-                        if once && known {
+                        if once && !known.insert(concrete.point.clone()) {
                             let message = format!("{} is named twice and attached once", concrete.name);
                             diags.push(Diagnostic::warning(text.span, message));
                         } else {
@@ -316,6 +317,22 @@ impl<'a> Expander<'a> {
 /// Whether a text has wildcard characters.
 pub(super) fn is_wildcard(text: &str) -> bool {
     !Glob::new(text).is_literal()
+}
+
+/// A pattern that matches the text alone.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '*' | '?' | '[' => {
+                out.push('[');
+                out.push(c);
+                out.push(']');
+            }
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// `kprobe probe type requires 1 or 2 arguments, found 0`.

@@ -1,5 +1,6 @@
 //! User-space functions: uprobe and uretprobe.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use strix_facts::{Binary, FunctionSymbol, Glob, KernelFacts};
@@ -171,14 +172,13 @@ impl Finder<'_> {
             }
             Wanted::Demangled(matcher) => demangled(binary, matcher),
         };
-        let start = all.len();
+        let mut places = HashSet::new();
         for f in found.into_iter().filter(|f| !f.name.contains(".part.")) {
-            let concrete = self.at_function(path, f)?;
             // Names of the same place are one attach point.
-            let offset = file_offset(&concrete.point);
-            if all[start..].iter().any(|c| file_offset(&c.point) == offset) {
+            if !places.insert(f.file_offset) {
                 continue;
             }
+            let concrete = self.at_function(path, f)?;
             if f.is_ifunc && matches!(wanted, Wanted::Functions(Matcher::Exactly(_))) {
                 let message = format!("{} is chosen among several at run time", f.name);
                 let help = format!(
@@ -230,15 +230,6 @@ impl Finder<'_> {
             _ => AttachPoint::Uprobe { path, symbol: None, offset: address, file_offset },
         };
         Ok(Concrete { provider: self.provider, name: point.to_string(), point })
-    }
-}
-
-fn file_offset(point: &AttachPoint) -> Option<u64> {
-    match point {
-        AttachPoint::Uprobe { file_offset, .. } | AttachPoint::Uretprobe { file_offset, .. } => {
-            Some(*file_offset)
-        }
-        _ => None,
     }
 }
 

@@ -52,6 +52,14 @@ fn tracepoint_fields() {
 }
 
 #[test]
+fn definitions_are_looked_through() {
+    let c_items = vec![c_define("A", ident("B")), c_define("B", field(ident("args"), "next_pid"))];
+    let probes = vec![probe("t:sched:sched_switch", vec![eval(call("print", vec![ident("A")]))])];
+    let run = Run::of(&Script { c_items, probes, ..Script::default() }, &facts(), &Options::default());
+    assert_eq!(run.instance().kind, ProgramKind::Tracepoint);
+}
+
+#[test]
 fn records_that_agree_share() {
     let both = "t:sched:sched_wakeup,t:sched:sched_waking";
     let run = Run::one(both, vec![args("pid")]);
