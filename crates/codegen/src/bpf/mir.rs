@@ -238,6 +238,8 @@ pub(super) struct MFunction {
     pub(super) regs: u32,
     /// Number of spill places.
     pub(super) spills: u32,
+    /// Registers that are not to be joined with others.
+    pub(super) apart: Vec<Reg>,
 }
 
 impl MFunction {

@@ -1,6 +1,6 @@
 //! The back end: from optimised IR to instructions.
 //!
-//! `legalize` → `layout` (who leaves the stack) → `scratch` → `select` → `regalloc` → `emit`. The stages run again with less stack for
+//! `legalize` → `layout` (who leaves the stack) → `scratch` → `sink` → `select` → `regalloc` → `emit`. The stages run again with less stack for
 //! slots when spilled registers need some of it.
 
 pub mod disasm;
@@ -16,6 +16,7 @@ mod order;
 mod regalloc;
 mod scratch;
 mod select;
+mod sink;
 mod spill;
 #[cfg(test)]
 mod tests;
@@ -158,7 +159,10 @@ fn plan(function: &Function, limit: u32, options: &Options) -> Result<(Vec<SlotI
 
 /// Registers and stack memory of a function.
 fn place(function: &Function) -> Result<Placed, CodegenError> {
-    let mut machine = select::select(function);
+    let mut sunk = function.clone();
+    let apart = sink::context(&mut sunk);
+    let function = &sunk;
+    let mut machine = select::select(function, &apart);
     let internal = |_| CodegenError { span: Span::default(), kind: ErrorKind::RegisterAllocation };
     regalloc::allocate(&mut machine).map_err(internal)?;
     let all: Vec<SlotId> = (0..function.slots.len() as u32).map(SlotId).collect();

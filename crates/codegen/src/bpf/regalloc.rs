@@ -23,7 +23,7 @@ const ROUNDS: u32 = 200;
 pub(super) struct Stuck;
 
 pub(super) fn allocate(function: &mut MFunction) -> Result<(), Stuck> {
-    let mut state = State::default();
+    let mut state = State { parted: function.apart.iter().copied().collect(), ..State::default() };
     for _ in 0..ROUNDS {
         let round = Round::new(function, &state);
         match round.assign(function, &state) {
@@ -190,8 +190,11 @@ impl Round {
     }
 }
 
-/// The virtual register that the context or first argument is copied to at the start.
+/// The virtual register that the context or first argument is kept in.
 fn first_param(function: &MFunction) -> Option<Reg> {
+    if let Some(&reg) = function.apart.last() {
+        return Some(reg);
+    }
     match function.blocks.first()?.insts.first()?.op {
         MOp::Mov { dst, src: Src::Reg(src) } if src == Reg::arg(0) && !dst.is_machine() => Some(dst),
         _ => None,

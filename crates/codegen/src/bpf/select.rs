@@ -18,9 +18,12 @@ use crate::opt::known_bits;
 enum Remat {
     Slot(SlotId, i32),
     Wide(Wide),
+    /// A pointer and a distance, read once, by a call in the same block: it is made right in the argument's register.
+    Sum(Vreg, i32),
 }
 
-pub(super) fn select(function: &Function) -> MFunction {
+/// Selects machine operations. Registers in `apart` are not to be joined with others.
+pub(super) fn select(function: &Function, apart: &[Vreg]) -> MFunction {
     let flow = Flow::new(function);
     let order = order(function, &flow);
     let mut place = vec![0; function.blocks.len()];
@@ -28,9 +31,11 @@ pub(super) fn select(function: &Function) -> MFunction {
     let defs = Defs::new(function);
     let live_out = LiveOut::new(function, &flow);
     let mut live = BitSet::new(function.vregs as usize);
+    let mut remat: Vec<Option<Remat>> = (0..function.vregs).map(|v| remat(Vreg(v), &defs, 8)).collect();
+    defer_sums(function, &defs, &mut remat);
     let mut select = Select {
         function,
-        remat: (0..function.vregs).map(|v| remat(Vreg(v), &defs, 8)).collect(),
+        remat,
         defs,
         place,
         out: Vec::new(),
@@ -49,7 +54,8 @@ pub(super) fn select(function: &Function) -> MFunction {
         let weight = 10f32.powi(flow.depth[index].min(6) as i32) * rare;
         blocks.push(MBlock { insts: std::mem::take(&mut select.out), weight });
     }
-    MFunction { blocks, regs: select.regs, spills: 0 }
+    let apart = apart.iter().map(|reg| Reg::virt(reg.0)).collect();
+    MFunction { blocks, regs: select.regs, spills: 0, apart }
 }
 
 fn remat(reg: Vreg, defs: &Defs, depth: u32) -> Option<Remat> {
@@ -60,10 +66,47 @@ fn remat(reg: Vreg, defs: &Defs, depth: u32) -> Option<Remat> {
         Op::Bin { op: BinOp::Add, lhs: Operand::Reg(base), rhs: Operand::Imm(imm), .. } if depth > 0 => {
             match remat(base, defs, depth - 1)? {
                 Remat::Slot(slot, off) => Some(Remat::Slot(slot, off.checked_add(i32::try_from(imm).ok()?)?)),
-                Remat::Wide(_) => None,
+                Remat::Wide(_) | Remat::Sum(..) => None,
             }
         }
         _ => None,
+    }
+}
+
+/// Finds sums that are better made where a call wants them.
+fn defer_sums(function: &Function, defs: &Defs, remat: &mut [Option<Remat>]) {
+    let mut reads = vec![0u32; function.vregs as usize];
+    for block in &function.blocks {
+        let mut see = |reg: Vreg| reads[reg.0 as usize] += 1;
+        block.insts.iter().for_each(|inst| inst.op.for_each_use(&mut see));
+        block.term.for_each_use(&mut see);
+    }
+    for block in &function.blocks {
+        // Sums of this block that no call has taken yet.
+        let mut sums: Vec<(Vreg, Remat)> = Vec::new();
+        for inst in &block.insts {
+            match inst.op {
+                Op::Bin { dst, op: BinOp::Add, lhs: Operand::Reg(base), rhs: Operand::Imm(imm) }
+                    if reads[dst.0 as usize] == 1
+                        && remat[dst.0 as usize].is_none()
+                        && defs.is_single(dst)
+                        && defs.is_single(base) =>
+                {
+                    // Of sums of sums only the last is put off: its base must be in a register.
+                    let taken = sums.iter().any(|(reg, _)| *reg == base);
+                    if let (Ok(imm), false) = (i32::try_from(imm), taken) {
+                        sums.push((dst, Remat::Sum(base, imm)));
+                    }
+                }
+                ref op if op.is_call() => op.for_each_use(|reg| {
+                    if let Some(at) = sums.iter().position(|(sum, _)| *sum == reg) {
+                        let (reg, sum) = sums.swap_remove(at);
+                        remat[reg.0 as usize] = Some(sum);
+                    }
+                }),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -132,6 +175,10 @@ impl Select<'_> {
             Operand::Reg(reg) => match self.remat[reg.0 as usize] {
                 Some(Remat::Slot(slot, off)) => self.emit(MOp::SlotAddr { dst, slot, off }),
                 Some(Remat::Wide(what)) => self.emit(MOp::Wide { dst, what }),
+                Some(Remat::Sum(base, imm)) => {
+                    self.set_operand(dst, base.into());
+                    self.emit(MOp::Alu { op: BinOp::Add, dst, src: Src::Imm(imm) });
+                }
                 None if Reg::virt(reg.0) == dst => {}
                 None => self.emit(MOp::Mov { dst, src: Src::Reg(Reg::virt(reg.0)) }),
             },
