@@ -5,6 +5,8 @@
 pub struct Options {
     /// Positional parameters, `$1` first.
     pub params: Vec<String>,
+    /// Named parameters (`--name`, `--name=value` after `--`), for `getopt`.
+    pub named_params: Vec<(String, Option<String>)>,
     /// Trace only this process (`-p`).
     pub pid: Option<u32>,
     /// The traced child (`-c`): what `cpid` gives.

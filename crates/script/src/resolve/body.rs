@@ -22,6 +22,8 @@ pub(super) struct Shared<'a> {
     pub(super) types: Types,
     pub(super) maps: Vec<MapDef>,
     pub(super) expr_count: u32,
+    /// Named parameters that the script asks for.
+    pub(super) getopts: super::getopt::Known,
 }
 
 /// A resolved body.

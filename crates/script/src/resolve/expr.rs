@@ -223,6 +223,7 @@ impl Body<'_, '_> {
                 self.error(other.span, format!("{word}() only supports curr_ns and init as the argument"));
                 return None;
             }
+            ("getopt", args) => return self.getopt(args, span),
             ("is_err", [operand]) => return Some(self.is_err(operand, span)),
             ("probetype" | "has_cpid", []) => return self.ident(word, span),
             ("default_str_length", []) => {

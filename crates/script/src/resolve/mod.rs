@@ -10,6 +10,7 @@ pub(crate) mod btf_types;
 mod cdecl;
 mod config;
 mod expr;
+mod getopt;
 mod instances;
 mod list;
 mod names;
@@ -53,12 +54,24 @@ pub fn resolve(script: &ast::Script, facts: &KernelFacts, options: &Options, dia
     let mut types = Types::default();
     let names = cdecl::declare(&script.c_items, facts, config.max_strlen, &mut types, diags);
     let assigned = usage::assigned_maps(&script.probes);
-    let mut shared = Shared { names, options, assigned, types, maps: Vec::new(), expr_count: 0 };
+    let mut shared = Shared {
+        names,
+        options,
+        assigned,
+        types,
+        maps: Vec::new(),
+        expr_count: 0,
+        getopts: getopt::Known::new(),
+    };
     declare_maps(script, &mut shared, diags);
     let mut hir = Hir { config, ..Hir::default() };
     let mut points = 0usize;
     for probe in &script.probes {
         points += self::probe(probe, &mut shared, &mut hir, diags);
+    }
+    // A probe that is left out may have asked for more.
+    if hir.probes.iter().all(|p| p.attach_points > 0) {
+        getopt::check_unknown(options, &shared.getopts, diags);
     }
     check_count(points, &hir.config, script, diags);
     hir.maps = shared.maps;

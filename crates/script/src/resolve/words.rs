@@ -93,7 +93,6 @@ const UNSUPPORTED: &[&str] = &[
     "errorf",
     "fail",
     "find",
-    "getopt",
     "is_array",
     "is_integer",
     "is_literal",

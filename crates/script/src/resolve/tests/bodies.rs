@@ -124,6 +124,28 @@ fn parameters() {
 }
 
 #[test]
+fn named_parameters() {
+    let go = |named: &[(&str, Option<&str>)], args: Vec<ast::Expr>| {
+        let named_params = named.iter().map(|(n, v)| ((*n).to_owned(), v.map(str::to_owned))).collect();
+        let script =
+            Script { probes: vec![probe("begin", vec![print(call("getopt", args))])], ..Script::default() };
+        Run::of(&script, &facts(), &Options { named_params, ..Options::default() })
+    };
+    let run = go(&[], vec![text("depth"), int(35)]);
+    assert!(matches!(argument(&run), ExprKind::Int { value: 35, .. }));
+    let run = go(&[("depth", Some("7"))], vec![text("depth"), int(35)]);
+    assert!(matches!(argument(&run), ExprKind::Int { value: 7, .. }));
+    let run = go(&[("v", None)], vec![text("v")]);
+    assert!(matches!(argument(&run), ExprKind::Bool(true)));
+    let run = go(&[("dpeth", Some("7"))], vec![text("depth"), int(35)]);
+    assert!(run.has("the script has no option --dpeth | did you mean `--depth`?"), "{:?}", run.said);
+    let run = go(&[("depth", Some("x"))], vec![text("depth"), int(35)]);
+    assert!(run.has("--depth: invalid integer: x"), "{:?}", run.said);
+    let run = go(&[("depth", None)], vec![text("depth"), int(35)]);
+    assert!(run.has("--depth: a value is needed"), "{:?}", run.said);
+}
+
+#[test]
 fn words_that_mean_something() {
     let run = Run::one("begin", vec![print(call("pid", vec![ident("init")]))]);
     assert!(matches!(argument(&run), ExprKind::Builtin(Variable::Pid)));
