@@ -3,8 +3,8 @@
 use strix_facts::{
     Btf, BtfKind, BtfType, FactsError, FuncParam, FuncProto, Glob, KernelFacts, TracepointField, TypeId,
 };
-use strix_model::{AttachPoint, HardwareEvent, MissingProbes, SoftwareEvent};
-use strix_syntax::ast::{AttachPart, AttachPointText, Probe};
+use strix_model::{AttachPoint, Diagnostics, HardwareEvent, MissingProbes, SoftwareEvent};
+use strix_syntax::ast::{AttachPart, AttachPointText, Script};
 
 use super::args;
 use super::attach::{Concrete, Expander, Problem, Provider};
@@ -16,10 +16,9 @@ const MAX_NESTING: u32 = 8;
 /// A line of a listing, with what `-lv` shows below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// An attach point, or `struct NAME`.
+    /// An attach point, or `struct NAME`; when more was asked for, the type's definition in several lines.
     pub name: String,
-    /// Parameters or fields with their types, as in C; for a struct or enum the lines of its definition. Empty
-    /// unless asked for.
+    /// Parameters with their types as in C, if they were asked for and are known.
     pub params: Vec<String>,
 }
 
@@ -227,8 +226,11 @@ fn types(
     let mut found: Vec<Listed> = btf
         .names_like(kind, &glob)
         .map(|(name, id)| {
-            let params = if verbose { definition(btf, id, "", 0) } else { Vec::new() };
-            Listed { name: format!("{keyword} {name}"), params }
+            let name = match verbose {
+                true => definition(btf, id, "", 0).join("\n") + ";",
+                false => format!("{keyword} {name}"),
+            };
+            Listed { name, params: Vec::new() }
         })
         .collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -291,14 +293,19 @@ impl Expander<'_> {
     }
 }
 
-/// The attach points of a script's probes, as `-l FILE` lists them; begin and end are left out.
-#[must_use]
-pub fn list_probes(probes: &[Probe], facts: &KernelFacts, options: &Options, verbose: bool) -> Vec<Listed> {
+/// The attach points of a script's probes, as `-l FILE` lists them; begin and end are left out. What is written wrongly goes to
+/// `diags`; what is not there is no error in a listing.
+pub fn list_probes(
+    script: &Script,
+    facts: &KernelFacts,
+    options: &Options,
+    verbose: bool,
+    diags: &mut Diagnostics,
+) -> Vec<Listed> {
     let mut expander = Expander::new(facts, options, MissingProbes::Ignore, true);
-    let mut ignored = strix_model::Diagnostics::default();
     let mut all = Vec::new();
-    for probe in probes {
-        let found = expander.expand(probe, &mut ignored);
+    for probe in &script.probes {
+        let found = expander.expand(probe, diags);
         let shown = found.into_iter().filter(|c| !matches!(c.provider, Provider::Begin | Provider::End));
         all.extend(shown.map(|c| {
             let params = if verbose { params(facts, &c) } else { Vec::new() };

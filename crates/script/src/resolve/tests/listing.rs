@@ -1,7 +1,11 @@
 //! `-l` and `-lv`.
 
-use super::super::list::{ListError, Listed, list};
-use super::super::testing::facts;
+use strix_model::Diagnostics;
+use strix_syntax::ast::Script;
+
+use super::super::list::{ListError, Listed, list, list_probes};
+use super::super::testing::{facts, probe};
+use crate::Options;
 
 fn names(pattern: &str) -> Vec<String> {
     list(pattern, &facts(), None, false).unwrap().into_iter().map(|l| l.name).collect()
@@ -51,9 +55,22 @@ fn parameters_are_shown_as_in_c() {
 #[test]
 fn types_are_listed_with_their_definitions() {
     assert_eq!(names("struct qst*"), ["struct qstr"]);
-    let qstr = one("struct qstr");
-    assert_eq!(qstr.params.first().unwrap(), "struct qstr {");
-    assert!(qstr.params.contains(&"\tconst unsigned char *name;".to_owned()), "{:?}", qstr.params);
-    assert_eq!(qstr.params.last().unwrap(), "}");
-    assert!(one("struct task_struct").params.iter().any(|l| l == "\tunsigned int sched_reset_on_fork: 1;"));
+    let qstr = one("struct qstr").name;
+    assert!(qstr.starts_with("struct qstr {\n"), "{qstr}");
+    assert!(qstr.contains("\n\tconst unsigned char *name;\n"), "{qstr}");
+    assert!(qstr.ends_with("\n};"), "{qstr}");
+    assert!(one("struct task_struct").name.contains("\n\tunsigned int sched_reset_on_fork: 1;\n"));
+}
+
+#[test]
+fn probes_of_a_script() {
+    let script = Script {
+        probes: vec![probe("begin", Vec::new()), probe("k:vfs_read,s:cs:", Vec::new())],
+        ..Script::default()
+    };
+    let mut diags = Diagnostics::default();
+    let all = list_probes(&script, &facts(), &Options::default(), true, &mut diags);
+    assert!(diags.is_empty());
+    assert_eq!((all.len(), all[0].name.as_str()), (2, "kprobe:vfs_read"));
+    assert_eq!(all[0].params[0], "struct file * file");
 }
