@@ -5,7 +5,9 @@
 //! (every expression has a type; the gate after which a failure is a defect of ours), `lower` gives IR, and `strix_codegen` bytecode.
 
 pub mod builtins;
+pub mod check;
 pub mod hir;
+pub mod limits;
 pub mod lower;
 mod options;
 pub mod resolve;

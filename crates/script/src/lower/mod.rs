@@ -30,6 +30,8 @@ use strix_model::ProgramKind;
 use crate::Options;
 use crate::hir::{Context, Typed};
 
+pub(crate) use arch::register_offset;
+pub(crate) use lookup::signal_number;
 pub use plan::PlanParts;
 
 /// A program before code generation.

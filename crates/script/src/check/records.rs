@@ -1,0 +1,106 @@
+//! Looking into records.
+
+use strix_facts::{BtfKind, nearest};
+use strix_model::{Diagnostic, Span};
+
+use super::Checker;
+use crate::resolve::btf_types::{find_field, type_from_btf};
+use crate::types::{FieldLayout, RecordField, RecordId, Space, Type};
+
+/// Names proposed for one that is not there are looked for in this many.
+const MAX_CANDIDATES: usize = 4096;
+
+impl Checker<'_> {
+    /// A field by name, or an error that names the nearest.
+    pub(super) fn field(&mut self, record: RecordId, name: &str, span: Span) -> Option<RecordField> {
+        match find_field(self.facts, &mut self.types, record, name) {
+            Ok(Some(field)) => Some(field),
+            Ok(None) => {
+                self.push(|c| c.no_such_field(record, name, span));
+                None
+            }
+            Err(reason) => {
+                let what = self.types.record(record).name.clone();
+                self.error(span, format!("cannot look into `{what}`: {reason}"));
+                None
+            }
+        }
+    }
+
+    /// A struct of the kernel by name; `None` where the kernel has no type information.
+    pub(crate) fn kernel_struct(&mut self, name: &str, span: Span) -> Option<RecordId> {
+        let found = self.find_kernel_struct(name);
+        if found.is_none() {
+            let message = format!("this needs the kernel's type information, which has no struct {name}");
+            self.push(|_| {
+                Diagnostic::error(span, message)
+                    .with_help("see /sys/kernel/btf/vmlinux, which CONFIG_DEBUG_INFO_BTF gives")
+            });
+        }
+        found
+    }
+
+    /// A pointer to a struct of the kernel, `void *` if the kernel does not describe it.
+    pub(crate) fn kernel_pointer(&mut self, name: &str) -> Type {
+        let to = self.find_kernel_struct(name).map_or(Type::Void, Type::Record);
+        Type::Pointer { to: Box::new(to), space: Space::Kernel }
+    }
+
+    fn find_kernel_struct(&mut self, name: &str) -> Option<RecordId> {
+        let btf = self.facts.btf().ok()?;
+        let id = btf.find(BtfKind::Struct, name)?;
+        match type_from_btf(btf, None, &mut self.types, id) {
+            Type::Record(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    fn no_such_field(&self, record: RecordId, name: &str, span: Span) -> Diagnostic {
+        let def = self.types.record(record);
+        let Some(fields) = &def.fields else {
+            return Diagnostic::error(span, format!("the fields of `{}` are not known", def.name))
+                .with_help("the kernel's type information only declares it: define it in the script");
+        };
+        let what = if def.name.is_empty() { "the record" } else { &def.name };
+        let error = Diagnostic::error(span, format!("{what} has no field named \"{name}\""));
+        let names = fields.iter().map(|f| f.name.as_str()).filter(|n| !n.is_empty()).take(MAX_CANDIDATES);
+        match nearest(name, names.clone()) {
+            Some(near) => error.with_help(format!("did you mean `{near}`?")),
+            None if fields.len() <= 16 => {
+                error.with_help(format!("its fields are {}", names.collect::<Vec<_>>().join(", ")))
+            }
+            None => error,
+        }
+    }
+
+    /// The type of a field's value: arrays of `char` are strings, and so is dynamic data of `char`; other dynamic data is a pointer to its
+    /// first element.
+    pub(super) fn field_type(&self, field: &RecordField) -> Type {
+        let max = self.hir.config.max_strlen;
+        let dynamic = matches!(field.layout, FieldLayout::DataLoc | FieldLayout::RelLoc);
+        match &field.ty {
+            Type::Array { element, .. } if dynamic && is_char(element) => Type::Str { cap: max },
+            Type::Array { element, .. } if dynamic => {
+                Type::Pointer { to: element.clone(), space: Space::Kernel }
+            }
+            ty if dynamic && is_char(ty) => Type::Str { cap: max },
+            Type::Str { .. } if dynamic => Type::Str { cap: max },
+            ty => self.value_type(ty),
+        }
+    }
+
+    /// The type a value has in an expression: an array of `char` is a string.
+    pub(super) fn value_type(&self, ty: &Type) -> Type {
+        match ty {
+            Type::Array { element, len } if is_char(element) => {
+                Type::Str { cap: if *len == 0 { self.hir.config.max_strlen } else { *len } }
+            }
+            ty => ty.clone(),
+        }
+    }
+}
+
+/// C's `char`.
+pub(super) fn is_char(ty: &Type) -> bool {
+    matches!(ty, Type::Int { size: 1, signed: true })
+}
