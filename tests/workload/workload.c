@@ -141,12 +141,14 @@ static void do_missing(long n, long arg)
 
 static void do_exec(long n, long arg)
 {
+	/* On the stack, whose pages a child has from the start; a tracer cannot wait for others to be brought in. */
+	volatile char self[] = "/proc/self/exe", name[] = "workload-child", command[] = "true", count[] = "1";
 	(void)arg;
 	begin();
 	for (long i = 0; i < n; i++) {
 		pid_t child = fork();
 		if (child == 0) {
-			execl("/proc/self/exe", "workload-child", "true", "1", (char *)NULL);
+			execl((char *)self, (char *)name, (char *)command, (char *)count, (char *)NULL);
 			_exit(127);
 		}
 		int status;
@@ -319,6 +321,8 @@ static void do_mutex(long n, long micros)
 		end();
 		if (micros > 0) pthread_join(thread, NULL);
 	}
+	/* Stay a little, so that stacks can be symbolized while the process is there. */
+	if (micros > 0) usleep(400000);
 }
 
 static void do_resolve(long n, long arg)
@@ -435,10 +439,10 @@ static void do_signal(long n, long arg)
 	end();
 }
 
-/* Works once a signal comes: n getppid calls, then sleeps on. For tests of -p. */
-static void do_wait(long n, long arg)
+/* Works at each SIGUSR1: n getppid calls or, with an argument, n rounds of the functions. For tests of -p and of stacks of a
+ * process that is still there at the end. */
+static void do_wait(long n, long functions)
 {
-	(void)arg;
 	sigset_t set;
 	int got;
 	sigemptyset(&set);
@@ -446,7 +450,10 @@ static void do_wait(long n, long arg)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	for (;;) {
 		sigwait(&set, &got);
-		do_getppid(n, 0);
+		if (functions)
+			do_functions(n, 0);
+		else
+			do_getppid(n, 0);
 	}
 }
 

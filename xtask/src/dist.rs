@@ -25,8 +25,7 @@ pub(crate) fn all() -> Result<Tally> {
     let binary = workspace::strix()?;
     println!("dist: {} ({} bytes)", binary.display(), binary.metadata()?.len());
     let mut tally = Tally::default();
-    let checks: [(&str, fn(&Path) -> Result<Vec<String>>); 2] =
-        [("static and stripped", linkage), ("size", size)];
+    let checks: [(&str, Check); 2] = [("static and stripped", linkage), ("size", size)];
     for (name, check) in checks {
         let complaints = check(&binary)?;
         let outcome = if complaints.is_empty() { Outcome::Pass } else { Outcome::Fail(complaints) };

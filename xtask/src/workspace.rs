@@ -63,7 +63,8 @@ pub(crate) fn workloads() -> Result<Workloads> {
             continue;
         }
         let mut cc = Command::new("cc");
-        cc.args(["-O1", "-g", "-fno-omit-frame-pointer", "-Wall", "-Wextra"]).args(link);
+        cc.args(["-O1", "-g", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-Wall", "-Wextra"])
+            .args(link);
         cc.arg("-o").arg(output).arg(&source).arg("-lpthread");
         process::quiet(&mut cc)?;
     }

@@ -100,7 +100,7 @@ impl Bench {
             std::fs::write(folder.join(name), text)?;
         }
         let limit = case.timeout * self.patience;
-        let before = match &case.before {
+        let mut before = match &case.before {
             Some(line) => Some(self.start_before(line, &folder)?),
             None => None,
         };
@@ -123,7 +123,12 @@ impl Bench {
             }
             tracer.signal(signal);
         }
-        let Some(status) = tracer.wait(limit)? else {
+        // Looked at meanwhile, so that it does not stay a zombie and seem to be running.
+        tracer.wait_until(limit, |_| {
+            let _ = before.as_mut().map(Background::poll);
+            false
+        })?;
+        let Some(status) = tracer.poll()? else {
             return Err(format!(
                 "no end after {} s\n{}{}",
                 limit.as_secs(),
