@@ -56,7 +56,7 @@ pub(super) fn field_type(
                 Some(Type::Enum { id, .. }) => Type::Enum { id, size, signed: field.signed },
                 _ => Type::Int { size, signed: field.signed },
             },
-            _ => array(Type::Int { size: 1, signed: false }, field.size),
+            _ => array(Type::Int { size: 1, signed: false }, field.size.min(4096)),
         },
         FieldKind::Pointer => pointer(names, types, &field.c_type, space),
         FieldKind::Array { len, elem_size } => {
@@ -66,10 +66,11 @@ pub(super) fn field_type(
                 "char" => Type::Int { size: 1, signed: true },
                 _ => match u8::try_from(elem_size) {
                     Ok(size @ (1 | 2 | 4 | 8)) => Type::Int { size, signed: field.signed },
-                    _ => return array(Type::Int { size: 1, signed: false }, field.size),
+                    _ => return array(Type::Int { size: 1, signed: false }, field.size.min(4096)),
                 },
             };
-            array(element, len)
+            // No record of the trace buffer is larger than a page.
+            array(element, len.min(4096))
         }
         FieldKind::DataLoc | FieldKind::RelLoc => {
             let element = match field.element_type().trim_end() {

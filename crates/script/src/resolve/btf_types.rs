@@ -12,8 +12,11 @@ use crate::types::{EnumDef, EnumId, FieldLayout, RecordDef, RecordField, RecordI
 /// Pointers, arrays and qualifiers are followed this deep; made-up type information may be a ring.
 const MAX_DEPTH: u32 = 32;
 
-/// Anonymous structs in structs are looked into this deep.
-const MAX_NESTING: u32 = 16;
+/// So many anonymous structs within a struct are looked into.
+const MAX_NESTED: usize = 256;
+
+/// So many members are looked at for an alignment.
+const MAX_MEMBERS: u32 = 10_000;
 
 /// No kernel record is larger; a size beyond is made up, and sums of such sizes could overflow.
 const MAX_SIZE: u32 = 1 << 24;
@@ -209,7 +212,7 @@ pub(crate) fn find_field(
     id: RecordId,
     name: &str,
 ) -> Result<Option<RecordField>, FactsError> {
-    find_within(facts, types, id, name, 0)
+    find_within(facts, types, id, name, &mut Vec::new())
 }
 
 fn find_within(
@@ -217,7 +220,7 @@ fn find_within(
     types: &mut Types,
     id: RecordId,
     name: &str,
-    depth: u32,
+    seen: &mut Vec<RecordId>,
 ) -> Result<Option<RecordField>, FactsError> {
     load_record(facts, types, id)?;
     let Some(fields) = types.records.get(id.0 as usize).and_then(|r| r.fields.as_ref()) else {
@@ -226,9 +229,8 @@ fn find_within(
     if let Some(field) = fields.iter().find(|f| f.name == name) {
         return Ok(Some(field.clone()));
     }
-    if depth >= MAX_NESTING {
-        return Ok(None);
-    }
+    // Each record once: made-up type information may nest them in many ways, or in a ring.
+    seen.push(id);
     let nested: Vec<(u32, RecordId)> = fields
         .iter()
         .filter_map(|f| match f.ty {
@@ -237,7 +239,10 @@ fn find_within(
         })
         .collect();
     for (offset, inner) in nested {
-        if let Some(mut field) = find_within(facts, types, inner, name, depth + 1)? {
+        if seen.contains(&inner) || seen.len() >= MAX_NESTED {
+            continue;
+        }
+        if let Some(mut field) = find_within(facts, types, inner, name, seen)? {
             field.offset = field.offset.saturating_add(offset);
             return Ok(Some(field));
         }
@@ -247,11 +252,12 @@ fn find_within(
 
 /// Alignment of a type in C: BTF does not store it, but it follows from the members.
 pub(super) fn btf_align(btf: &Btf, id: TypeId) -> u32 {
-    align_within(btf, id, 0)
+    align_within(btf, id, 0, &mut 0)
 }
 
-fn align_within(btf: &Btf, id: TypeId, depth: u32) -> u32 {
-    if depth > MAX_NESTING {
+fn align_within(btf: &Btf, id: TypeId, depth: u32, steps: &mut u32) -> u32 {
+    *steps += 1;
+    if *steps > MAX_MEMBERS || depth > MAX_DEPTH {
         return 1;
     }
     match btf.get(btf.resolve(id)) {
@@ -259,18 +265,20 @@ fn align_within(btf: &Btf, id: TypeId, depth: u32) -> u32 {
             size.clamp(1, 16)
         }
         Some(BtfType::Ptr(_)) => 8,
-        Some(BtfType::Array { element, .. }) => align_within(btf, element, depth + 1),
+        Some(BtfType::Array { element, .. }) => align_within(btf, element, depth + 1, steps),
         Some(BtfType::Struct { members, size, .. } | BtfType::Union { members, size, .. }) => {
-            // A packed record has members that are not aligned, or a size that is not.
-            let fits = |align: u32| align <= 1 || size.is_multiple_of(align);
-            let widest = members
-                .filter(|m| m.bitfield_bits == 0)
-                .map(|m| match align_within(btf, m.ty, depth + 1) {
-                    align if (m.bit_offset / 8).is_multiple_of(align.max(1)) => align,
-                    _ => 1,
-                })
-                .max();
-            widest.filter(|a| fits(*a)).unwrap_or(1)
+            let mut widest = 1;
+            for member in members.filter(|m| m.bitfield_bits == 0) {
+                let align = align_within(btf, member.ty, depth + 1, steps);
+                // In a packed record members need not be aligned.
+                if (member.bit_offset / 8).is_multiple_of(align) {
+                    widest = widest.max(align);
+                }
+                if *steps > MAX_MEMBERS {
+                    break;
+                }
+            }
+            if size.is_multiple_of(widest) { widest } else { 1 }
         }
         _ => 1,
     }

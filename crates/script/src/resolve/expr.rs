@@ -8,7 +8,7 @@ use super::btf_types::find_field;
 use super::names::Constant;
 use super::number;
 use super::words;
-use crate::builtins::{Function, Variable};
+use crate::builtins::{self, Function, Variable};
 use crate::hir::{Expr, ExprKind};
 use crate::types::Type;
 
@@ -235,7 +235,7 @@ impl Body<'_, '_> {
         let Some(function) = words::function(word) else {
             return self.unknown_function(name, args.len());
         };
-        if words::is_unsafe(function) && !self.shared.options.unsafe_mode {
+        if builtins::function(function).unsafe_only && !self.shared.options.unsafe_mode {
             let message = format!("{word}() is an unsafe function being used in safe mode");
             let help = "it can change the system: allow it with --unsafe";
             self.diags.push(Diagnostic::error(span, message).with_help(help));

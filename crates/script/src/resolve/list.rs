@@ -13,6 +13,9 @@ use crate::Options;
 /// Anonymous structs in structs are written out this deep.
 const MAX_NESTING: u32 = 8;
 
+/// A definition ends after so many lines; the longest of a kernel has some hundreds.
+const MAX_LINES: usize = 20_000;
+
 /// A line of a listing, with what `-lv` shows below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
@@ -226,9 +229,12 @@ fn types(
     let mut found: Vec<Listed> = btf
         .names_like(kind, &glob)
         .map(|(name, id)| {
-            let name = match verbose {
-                true => definition(btf, id, "", 0).join("\n") + ";",
-                false => format!("{keyword} {name}"),
+            let name = if verbose {
+                let mut lines = Vec::new();
+                definition(btf, id, "", 0, &mut lines);
+                lines.join("\n") + ";"
+            } else {
+                format!("{keyword} {name}")
             };
             Listed { name, params: Vec::new() }
         })
@@ -239,48 +245,59 @@ fn types(
 }
 
 /// The lines of a C definition, without the semicolon after the brace.
-fn definition(btf: &Btf, id: TypeId, indent: &str, depth: u32) -> Vec<String> {
+fn definition(btf: &Btf, id: TypeId, indent: &str, depth: u32, lines: &mut Vec<String>) {
     let tagged = |keyword: &str, name: &str| {
         let space = if name.is_empty() { "" } else { " " };
         format!("{indent}{keyword}{space}{name} {{")
     };
-    let (head, members) = match btf.get(id) {
-        Some(BtfType::Struct { name, members, .. }) => (tagged("struct", name), members),
-        Some(BtfType::Union { name, members, .. }) => (tagged("union", name), members),
-        Some(BtfType::Enum { name, values, .. }) => {
-            let mut lines = vec![tagged("enum", name)];
-            lines.extend(values.map(|(name, value)| format!("{indent}\t{name} = {value},")));
-            lines.push(format!("{indent}}}"));
-            return lines;
+    let members = match btf.get(id) {
+        Some(BtfType::Struct { name, members, .. }) => {
+            lines.push(tagged("struct", name));
+            members
         }
-        _ => return Vec::new(),
+        Some(BtfType::Union { name, members, .. }) => {
+            lines.push(tagged("union", name));
+            members
+        }
+        Some(BtfType::Enum { name, values, .. }) => {
+            lines.push(tagged("enum", name));
+            lines.extend(values.take(MAX_LINES).map(|(name, value)| format!("{indent}\t{name} = {value},")));
+            lines.push(format!("{indent}}}"));
+            return;
+        }
+        _ => return,
     };
     let inner = format!("{indent}\t");
-    let mut lines = vec![head];
     for member in members {
+        if lines.len() >= MAX_LINES {
+            lines.push(format!("{inner}/* … */"));
+            break;
+        }
         let bits = match member.bitfield_bits {
             0 => String::new(),
             bits => format!(": {bits}"),
         };
         // A struct without a tag has no other place to be written in.
-        let mut nested = match btf.get(member.ty) {
-            Some(
-                BtfType::Struct { name: "", .. }
-                | BtfType::Union { name: "", .. }
-                | BtfType::Enum { name: "", .. },
-            ) if depth < MAX_NESTING => definition(btf, member.ty, &inner, depth + 1),
-            _ => Vec::new(),
-        };
-        if let Some(last) = nested.last_mut() {
+        let is_nested = depth < MAX_NESTING
+            && matches!(
+                btf.get(member.ty),
+                Some(
+                    BtfType::Struct { name: "", .. }
+                        | BtfType::Union { name: "", .. }
+                        | BtfType::Enum { name: "", .. }
+                )
+            );
+        if is_nested {
+            definition(btf, member.ty, &inner, depth + 1, lines);
             let space = if member.name.is_empty() { "" } else { " " };
-            last.push_str(&format!("{space}{}{bits};", member.name));
-            lines.append(&mut nested);
+            if let Some(last) = lines.last_mut() {
+                last.push_str(&format!("{space}{}{bits};", member.name));
+            }
         } else {
             lines.push(format!("{inner}{}{bits};", btf.declaration(member.ty, member.name)));
         }
     }
     lines.push(format!("{indent}}}"));
-    lines
 }
 
 impl Expander<'_> {
