@@ -91,7 +91,8 @@ fn print_map(checker: &mut Checker<'_>, call: &Call<'_>, map: MapId) {
 }
 
 fn print_value(checker: &mut Checker<'_>, call: &Call<'_>, value: &Expr) {
-    checker.value(value);
+    let ty = checker.value(value);
+    checker.printable(&ty, value.span);
     only_one(checker, call);
 }
 

@@ -69,7 +69,11 @@ impl Checker<'_> {
             ExprKind::TupleField { base, index } => self.tuple_field(expr, base, *index),
             ExprKind::Index { base, index } => self.index(expr, base, index),
             ExprKind::Cast { ty, operand } => self.cast(expr, ty, operand),
-            ExprKind::Tuple(items) => Type::Tuple(items.iter().map(|e| self.value(e)).collect()),
+            ExprKind::Tuple(items) => {
+                let types: Vec<Type> = items.iter().map(|e| self.value(e)).collect();
+                // A tuple of something unknown is unknown: it could contain itself.
+                if types.contains(&Type::Void) { Type::Void } else { Type::Tuple(types) }
+            }
             ExprKind::Sizeof(operand) => {
                 self.expr(operand);
                 Type::U64

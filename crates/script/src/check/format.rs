@@ -90,6 +90,9 @@ impl Checker<'_> {
     pub(crate) fn formatted(&mut self, call: &Call<'_>) -> Type {
         let Some((first, values)) = call.args.split_first() else { return Type::Void };
         let types: Vec<Type> = values.iter().map(|v| self.value(v)).collect();
+        for (ty, value) in types.iter().zip(values) {
+            self.printable(ty, value.span);
+        }
         let Some(format) = self.literal_arg(call, 0) else { return Type::Void };
         let conversions = conversions(format);
         let (given, wanted) = (values.len(), conversions.len());

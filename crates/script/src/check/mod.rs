@@ -35,8 +35,9 @@ pub use space::default_space;
 
 use slots::{MapSlot, VarSlot};
 
-/// Rounds until the types must have settled. Every round but the last makes some type larger, and scripts that people write need three.
-const MAX_ROUNDS: usize = 64;
+/// Rounds until the types must have settled, besides one for each variable and map up to as many again: every round but the last makes
+/// the type of one of them larger. Scripts that people write need three.
+const MAX_ROUNDS: usize = 500;
 
 /// Expressions may be nested this deep.
 const MAX_DEPTH: u32 = 400;
@@ -102,17 +103,33 @@ impl<'a> Checker<'a> {
 
     /// Goes through the bodies until the types of variables and maps stay.
     fn settle(&mut self) {
-        for _ in 0..MAX_ROUNDS {
+        let slots = self.maps.len() + self.vars.iter().map(Vec::len).sum::<usize>();
+        for _ in 0..MAX_ROUNDS + slots.min(MAX_ROUNDS) {
             self.changed = false;
             self.bodies();
-            if self.changed {
-                continue;
+            match (self.changed, self.self_made) {
+                (true, _) => {}
+                (false, false) => self.self_made = true,
+                (false, true) => {
+                    if !self.fill_unknown() {
+                        return;
+                    }
+                }
             }
-            if self.self_made {
-                break;
-            }
-            self.self_made = true;
         }
+        if let Some(probe) = self.hir.probes.first() {
+            let message = "the types of variables and maps depend on each other in too long a chain";
+            self.found.push(Diagnostic::error(probe.span, message));
+        }
+    }
+
+    /// Variables that nothing gives a type are integers; whether there was one.
+    fn fill_unknown(&mut self) -> bool {
+        let mut filled = false;
+        for slot in self.vars.iter_mut().flatten() {
+            filled |= slot.fill();
+        }
+        filled
     }
 
     /// Goes through the bodies once more, with types that no longer change.
@@ -121,6 +138,7 @@ impl<'a> Checker<'a> {
         self.bodies();
         self.unknown_maps();
         self.declared_maps();
+        self.load_stored_records();
         for diagnostic in std::mem::take(&mut self.found) {
             diags.push(diagnostic);
         }

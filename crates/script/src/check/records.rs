@@ -4,7 +4,7 @@ use strix_facts::{BtfKind, nearest};
 use strix_model::{Diagnostic, Span};
 
 use super::Checker;
-use crate::resolve::btf_types::{find_field, type_from_btf};
+use crate::resolve::btf_types::{find_field, load_record, type_from_btf};
 use crate::types::{FieldLayout, RecordField, RecordId, Space, Type};
 
 /// Names proposed for one that is not there are looked for in this many.
@@ -24,6 +24,50 @@ impl Checker<'_> {
                 self.error(span, format!("cannot look into `{what}`: {reason}"));
                 None
             }
+        }
+    }
+
+    /// Loads every record that a value of the type consists of: whoever prints it must know them all.
+    pub(crate) fn load_whole(&mut self, ty: &Type, span: Span) {
+        let mut waiting = vec![ty.clone()];
+        let mut seen = Vec::new();
+        while let Some(ty) = waiting.pop() {
+            match ty {
+                Type::Tuple(items) => waiting.extend(items),
+                Type::Array { element, .. } => waiting.push(*element),
+                Type::Record(id) if !seen.contains(&id) => {
+                    seen.push(id);
+                    if let Err(reason) = load_record(self.facts, &mut self.types, id) {
+                        let what = self.types.record(id).name.clone();
+                        self.error(span, format!("cannot look into `{what}`: {reason}"));
+                        return;
+                    }
+                    let fields = self.types.record(id).fields.iter().flatten();
+                    waiting.extend(fields.map(|f| f.ty.clone()));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Loads the records that variables and maps hold.
+    pub(super) fn load_stored_records(&mut self) {
+        let vars = self.vars.iter().flatten().filter_map(|v| v.source.as_ref());
+        let maps = self.maps.iter().flat_map(|m| [m.key.as_ref(), m.value.as_ref()]).flatten();
+        let stored: Vec<(Type, Span)> = vars.chain(maps).map(|s| (s.typing.ty.clone(), s.span)).collect();
+        for (ty, span) in stored {
+            self.load_whole(&ty, span);
+        }
+    }
+
+    /// A value that is to be printed.
+    pub(crate) fn printable(&mut self, ty: &Type, span: Span) {
+        match ty {
+            Type::Record(id) if self.types.record(*id).size == 0 => {
+                let name = self.name(ty);
+                self.error(span, format!("the size of '{name}' is not known: it cannot be printed"));
+            }
+            _ => self.load_whole(ty, span),
         }
     }
 

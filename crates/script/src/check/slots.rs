@@ -19,13 +19,25 @@ pub(super) struct VarSlot {
     /// Type given by `let`; a string type without a size takes that of the values.
     pub(super) declared: Option<Type>,
     pub(super) source: Option<Source>,
+    /// The variable of a loop over a map, whose type the map has to give.
+    pub(super) entry: bool,
+    span: Span,
 }
 
 impl VarSlot {
     pub(super) fn new(declared: Option<Type>, span: Span) -> Self {
         let sized = declared.filter(|ty| !matches!(ty, Type::Str { cap: 0 }));
         let source = sized.clone().map(|ty| Source { typing: Typing::fixed(ty), span });
-        Self { declared: sized, source }
+        Self { declared: sized, source, entry: false, span }
+    }
+
+    /// Makes an integer of what has no type; whether it had none.
+    pub(super) fn fill(&mut self) -> bool {
+        if self.source.is_some() || self.entry {
+            return false;
+        }
+        self.source = Some(Source { typing: Typing::literal(), span: self.span });
+        true
     }
 
     /// Its type; [`Type::Void`] while it is not known.

@@ -244,6 +244,9 @@ impl Checker<'_> {
 
     /// The variable of a loop over a map: key and value.
     fn entries(&mut self, span: Span, var: VarId, map: MapId) {
+        if let Some(slot) = self.vars[self.instance].get_mut(var.0 as usize) {
+            slot.entry = true;
+        }
         let name = self.map_name(map).to_owned();
         if let Some((false, used)) = self.maps[map.0 as usize].keyed {
             self.push(|_| {
