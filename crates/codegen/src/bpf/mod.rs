@@ -26,7 +26,7 @@ use strix_model::Span;
 use self::emit::{Emitter, Frame};
 use self::layout::Lifetimes;
 use self::mir::MFunction;
-use crate::ir::{Function, Module, Op, SlotId};
+use crate::ir::{Function, Module, Op, SlotId, verify};
 use crate::{CodegenError, Compiled, ErrorKind, Options, opt};
 
 /// Bytes of stack that a program and its callbacks have together.
@@ -38,7 +38,7 @@ const CALLBACK_STACK: [u32; 3] = [256, 128, 64];
 /// Compiles an optimised module.
 pub(crate) fn compile(mut module: Module, options: &Options) -> Result<Compiled, CodegenError> {
     for function in &mut module.functions {
-        legalize::run(function);
+        opt::step(function, legalize::run);
         opt::tidy(function);
     }
     let mut last = None;
@@ -161,6 +161,7 @@ fn plan(function: &Function, limit: u32, options: &Options) -> Result<(Vec<SlotI
 fn place(function: &Function) -> Result<Placed, CodegenError> {
     let mut sunk = function.clone();
     let apart = sink::context(&mut sunk);
+    debug_assert_eq!(verify::function(&sunk, usize::MAX), Ok(()));
     let function = &sunk;
     let mut machine = select::select(function, &apart);
     let internal = |_| CodegenError { span: Span::default(), kind: ErrorKind::RegisterAllocation };

@@ -10,10 +10,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::live::{Ranges, ranges};
 use super::mir::{Base, MFunction, MInst, MOp, Reg, Role, Src};
 use super::spill;
-use crate::ir::Size;
+use crate::ir::{Cond, Size};
 
 /// Registers that calls leave alone are the last choice, and r0 to r2, which arguments and results want, come late.
 const CHOICE: [u32; 10] = [3, 4, 5, 0, 2, 1, 6, 7, 8, 9];
+
+/// What it counts that a register's bounds are checked, in reads.
+const BOUND: f32 = 4.0;
 
 /// An allocation that does not come to an end is a mistake here; it is reported rather than looped on.
 const ROUNDS: u32 = 200;
@@ -109,6 +112,12 @@ impl Round {
                         constant[reg.index()] = inst.op.is_constant();
                     }
                 });
+                // Older kernels forget what a comparison says of a spilled number.
+                if let MOp::Branch { cond, lhs, .. } = inst.op
+                    && !matches!(cond, Cond::Eq | Cond::Ne)
+                {
+                    worth[lhs.index()] += block.weight * BOUND;
+                }
                 if let MOp::Mov { dst, src: Src::Reg(src) } = inst.op {
                     match (dst.is_machine(), src.is_machine()) {
                         (false, false) => joins.push(Join { to: dst, from: src, weight: block.weight }),

@@ -75,8 +75,8 @@ impl Value {
 /// Lays out the slots that are moved.
 pub(super) fn area(function: &Function, moved: &[SlotId]) -> Area {
     let placement = Lifetimes::new(function).place(function, moved);
-    let offsets = placement.ends.iter().zip(&function.slots).map(|(end, slot)| Some((*end)? - slot.size));
-    let offsets = offsets.map(|off| off.map(|off| off.next_multiple_of(8))).collect();
+    // Ends are aligned, as the stack grows down; so places are counted from the area's end here too.
+    let offsets = placement.ends.iter().map(|end| Some(placement.size - (*end)?)).collect();
     Area { offsets, size: placement.size }
 }
 

@@ -8,7 +8,7 @@ use strix_model::MapIdx;
 use super::machine;
 use crate::ir::interp::{self, Memory, Trap, World, map_handle};
 use crate::ir::{Module, Size, parse, print, sample, verify};
-use crate::{Options, compile, disasm, helper};
+use crate::{ErrorKind, Options, compile, disasm, helper};
 
 fn code(text: &str) -> String {
     code_with(text, &Options::new(MapIdx(9)))
@@ -20,7 +20,9 @@ fn code_with(text: &str, options: &Options) -> String {
 
 #[test]
 fn a_false_predicate_costs_a_load_and_a_comparison() {
-    assert_eq!(code(PREDICATE), "main:
+    assert_eq!(
+        code(PREDICATE),
+        "main:
    0: r3 = *(u32 *)(r1 +16)
    1: if r3 != 1000 goto 8
    2: r3 = *(u64 *)(r1 +24)
@@ -30,12 +32,15 @@ fn a_false_predicate_costs_a_load_and_a_comparison() {
    7: call ringbuf_output#130
    8: r0 = 0
    9: exit
-");
+"
+    );
 }
 
 #[test]
 fn the_context_moves_only_past_the_predicate() {
-    assert_eq!(code(FILTERED_RING), "main:
+    assert_eq!(
+        code(FILTERED_RING),
+        "main:
    0: r3 = *(u32 *)(r1 +64)
    1: if r3 != 5 goto 15
    2: r6 = r1
@@ -58,12 +63,15 @@ fn the_context_moves_only_past_the_predicate() {
   21: *(u64 *)(r4 +0) = r3
   22: r0 = 0
   23: exit
-");
+"
+    );
 }
 
 #[test]
 fn a_count_is_a_look_up_and_an_addition() {
-    assert_eq!(code(COUNT), "main:
+    assert_eq!(
+        code(COUNT),
+        "main:
    0: call get_current_pid_tgid#14
    1: r0 >>= 32
    2: *(u64 *)(r10 -8) = r0
@@ -94,12 +102,15 @@ fn a_count_is_a_look_up_and_an_addition() {
   30: *(u64 *)(r4 +0) = r3
   31: r0 = 0
   32: exit
-");
+"
+    );
 }
 
 #[test]
 fn a_record_is_filled_in_place() {
-    assert_eq!(code(RING), "main:
+    assert_eq!(
+        code(RING),
+        "main:
    0: r6 = r1
    1: r1 = map[0]
    3: r2 = 32
@@ -123,12 +134,15 @@ fn a_record_is_filled_in_place() {
   21: call ringbuf_submit#132
   22: r0 = 0
   23: exit
-");
+"
+    );
 }
 
 #[test]
 fn scratch_memory_is_looked_up_past_the_predicate() {
-    assert_eq!(code(SCRATCH), "main:
+    assert_eq!(
+        code(SCRATCH),
+        "main:
    0: r3 = *(u32 *)(r1 +16)
    1: if r3 != 7 goto 24
    2: r7 = *(u64 *)(r1 +24)
@@ -153,14 +167,17 @@ fn scratch_memory_is_looked_up_past_the_predicate() {
   23: call map_update_elem#2
   24: r0 = 0
   25: exit
-");
+"
+    );
 }
 
 #[test]
 fn levels_of_scratch_memory_are_claimed_and_given_back() {
     let options =
         Options { preemptible: true, scratch_busy: Some((MapIdx(8), 48)), ..Options::new(MapIdx(9)) };
-    assert_eq!(code_with(SCRATCH, &options), "main:
+    assert_eq!(
+        code_with(SCRATCH, &options),
+        "main:
    0: r3 = *(u32 *)(r1 +16)
    1: if r3 != 7 goto 45
    2: r9 = *(u64 *)(r1 +24)
@@ -216,12 +233,15 @@ fn levels_of_scratch_memory_are_claimed_and_given_back() {
   55: lock *(u64 *)(r0 +48) += r3
   56: r0 = 0
   57: exit
-");
+"
+    );
 }
 
 #[test]
 fn callbacks_follow_the_entry() {
-    assert_eq!(code(CALLBACK), "main:
+    assert_eq!(
+        code(CALLBACK),
+        "main:
    0: *(u64 *)(r10 -8) = 0
    1: r1 = 10
    2: r2 = func[10]
@@ -237,7 +257,52 @@ cb:
   12: *(u64 *)(r2 +0) = r3
   13: r0 = 0
   14: exit
-");
+"
+    );
+}
+
+#[test]
+fn lines_follow_the_code() {
+    let text = "function f(v0) {
+b0:
+  v1 = load.u32 [v0 + 64] ; @0:1..2
+  v2 = cmp.eq v1, 5 ; @0:1..2
+  branch eq v2, 0, b2, b1 ; @0:1..3
+b1:
+  call 5() ; @0:7..9
+  jump b2
+b2:
+  return 0 ; @0:20..21
+}";
+    let compiled = compile(parse::module(text).unwrap(), "main", &Options::new(MapIdx(9))).unwrap();
+    let lines: Vec<(u32, u32)> = compiled.line_info.iter().map(|line| (line.insn, line.span.lo)).collect();
+    assert_eq!(lines, [(0, 1), (1, 1), (2, 7), (3, 20)]);
+    let callback = compile(parse::module(CALLBACK).unwrap(), "main", &Options::new(MapIdx(9))).unwrap();
+    assert_eq!(callback.line_info.iter().map(|line| line.insn).collect::<Vec<_>>(), [0, 10]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_a_place_and_a_remedy() {
+    let refuse = |text: &str, options: &Options| {
+        let error = compile(parse::module(text).unwrap(), "main", options).unwrap_err();
+        (error.kind, error.span.lo)
+    };
+    let options = Options::new(MapIdx(9));
+    let stack = CALLBACK
+        .replace("size 8 align 8 stack", "size 600 align 8 stack")
+        .replace("slot s0\n", "slot s0 ; @0:5..6\n");
+    assert_eq!(refuse(&stack, &options), (ErrorKind::StackExhausted { needed: 600, limit: 480 }, 5));
+    let scratch = SCRATCH.replace("size 1024", "size 40000");
+    assert_eq!(refuse(&scratch, &options).0, ErrorKind::ScratchTooLarge { size: 40000, limit: 32768 });
+    let short = Options { max_insns: 4, ..options.clone() };
+    assert_eq!(refuse(PREDICATE, &short).0, ErrorKind::ProgramTooLarge { insns: 10, limit: 4 });
+    let far = "  call 5(1, 2, 3, 4, 5)\n".repeat(6000);
+    let far = format!(
+        "function f(v0) {{\nb0:\n  branch eq v0, 0, b1, b2\nb1:\n{far}  jump b2\nb2:\n  call 7()\n  return 0\n}}"
+    );
+    assert_eq!(refuse(&far, &options).0, ErrorKind::JumpTooFar);
+    let malformed = PREDICATE.replace("v1, 1000", "v7, 1000");
+    assert!(matches!(refuse(&malformed, &options).0, ErrorKind::Malformed(_)));
 }
 
 const PREDICATE: &str = "function f(v0) {

@@ -76,7 +76,7 @@ pub(crate) fn module(seed: u64, vars: u32, big_slots: bool) -> Module {
     let vars: Vec<Vreg> = (0..vars).map(|index| b.copy_new(i64::from(index) * 77 - 5)).collect();
     let mut sample = Sample { numbers: Numbers(seed | 1), b, vars, slots: Vec::new(), budget: 60 };
     for index in 0..4 {
-        let size = if big_slots { 8 * (1 + sample.numbers.below(40) as u32) } else { 16 };
+        let size = if big_slots { 16 + sample.numbers.below(300) as u32 } else { 16 };
         let slot = sample.b.slot(format!("s{index}"), size, 8);
         sample.slots.push((slot, size));
         let at = sample.b.slot_addr(slot);

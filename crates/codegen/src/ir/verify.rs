@@ -28,12 +28,11 @@ pub struct VerifyError {
 /// # Errors
 /// The first thing that is not well formed.
 pub fn module(module: &Module) -> Result<(), VerifyError> {
-    for (index, function) in module.functions.iter().enumerate() {
-        let mut checker = Checker { module, function, block: BlockId(0), span: Span::default() };
-        if index == 0 && function.params.len() > 1 {
-            return Err(checker.error("the entry takes more than the context"));
+    for (index, body) in module.functions.iter().enumerate() {
+        if index == 0 && body.params.len() > 1 {
+            return Err(Checker::new(body, 0).error("the entry takes more than the context"));
         }
-        checker.check()?;
+        function(body, module.functions.len())?;
     }
     match module.functions.is_empty() {
         true => Err(VerifyError {
@@ -46,14 +45,23 @@ pub fn module(module: &Module) -> Result<(), VerifyError> {
     }
 }
 
+/// Checks a function of a module with this many.
+pub(crate) fn function(function: &Function, functions: usize) -> Result<(), VerifyError> {
+    Checker::new(function, functions).check()
+}
+
 struct Checker<'a> {
-    module: &'a Module,
+    functions: usize,
     function: &'a Function,
     block: BlockId,
     span: Span,
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
+    fn new(function: &'a Function, functions: usize) -> Self {
+        Self { functions, function, block: BlockId(0), span: Span::default() }
+    }
+
     fn error(&self, what: impl Into<String>) -> VerifyError {
         VerifyError {
             function: self.function.name.clone(),
@@ -116,7 +124,7 @@ impl Checker<'_> {
             Op::CopyMem { align, .. } | Op::ZeroMem { align, .. } => holds(is_align(*align), "bad alignment"),
             Op::SlotAddr { slot, .. } => holds((slot.0 as usize) < self.function.slots.len(), "no such slot"),
             Op::FuncPtr { func, .. } => {
-                holds(func.0 > 0 && (func.0 as usize) < self.module.functions.len(), "no such callback")
+                holds(func.0 > 0 && (func.0 as usize) < self.functions, "no such callback")
             }
             Op::Call { args, .. } | Op::CallKfunc { args, .. } => {
                 holds(args.len() <= 5, "more than five arguments")

@@ -65,12 +65,14 @@ fn share_returns(function: &mut Function) {
 fn thread(function: &mut Function, id: BlockId) {
     for _ in 0..HOPS {
         let block = &function.blocks[id.0 as usize];
+        let mut span = block.term_span;
         let better = match block.term {
             Terminator::Jump(to) if to != id => match &function.blocks[to.0 as usize] {
                 // A copy of the decision is no dearer than the jump to it, and here it may be known.
                 next @ Block { term: Terminator::Branch { .. } | Terminator::Return(_), .. }
                     if next.insts.is_empty() =>
                 {
+                    span = next.term_span;
                     Some(next.term.clone())
                 }
                 _ => skip(function, block, to, None).map(Terminator::Jump),
@@ -94,7 +96,8 @@ fn thread(function: &mut Function, id: BlockId) {
         let Some(mut better) = better else { break };
         substitute_constants(block, &mut better);
         fold_branch(&mut better);
-        function.blocks[id.0 as usize].term = better;
+        let block = &mut function.blocks[id.0 as usize];
+        (block.term, block.term_span) = (better, span);
     }
 }
 

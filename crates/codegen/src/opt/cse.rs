@@ -1,15 +1,35 @@
 //! Common subexpressions within chains of blocks that have one predecessor each.
 //!
+//! Calls of helpers that give the same all through a run (who and where we are) count too, and are looked for in every block that
+//! dominates: a call is dearer than a register kept.
+//!
 //! Only registers written once take part, so nothing has to be invalidated. A load counts only when it is from the context,
 //! and only up to the next call: reading the context again is cheaper than keeping a register across a call.
 
 use std::collections::HashMap;
 
+use crate::helper;
 use crate::ir::flow::{Defs, Flow};
 use crate::ir::{Function, Op, Operand, Vreg};
 
 /// How many blocks of a chain are searched.
 const CHAIN: usize = 8;
+
+/// How many dominating blocks are searched for a call.
+const DOMINATORS: usize = 64;
+
+/// Helpers whose result does not change while a program runs.
+const STEADY: [u32; 9] = [
+    helper::GET_SMP_PROCESSOR_ID,
+    helper::GET_CURRENT_PID_TGID,
+    helper::GET_CURRENT_UID_GID,
+    helper::GET_CURRENT_TASK,
+    helper::GET_NUMA_NODE_ID,
+    helper::GET_CURRENT_CGROUP_ID,
+    helper::GET_CURRENT_TASK_BTF,
+    helper::GET_FUNC_IP,
+    helper::GET_ATTACH_COOKIE,
+];
 
 /// Operations already done in a block (their result register replaced by v0) with the number of calls before them.
 type Table = HashMap<(Op, u32), Vreg>;
@@ -39,14 +59,16 @@ pub(crate) fn run(function: &mut Function, entry: bool) {
         };
         let mut table = Table::new();
         for inst in &mut function.blocks[index].insts {
-            if inst.op.is_call() {
+            let is_call = inst.op.is_call();
+            if is_call {
                 total = total.max(call) + 1;
                 call = total;
             }
             let Some(dst) = inst.op.dst().filter(|&dst| defs.is_single(dst)) else { continue };
             let Some(key) = key(&inst.op, &defs, context) else { continue };
             let key = (key, if matches!(inst.op, Op::Load { .. }) { call } else { 0 });
-            let tables = std::iter::once(&table).chain(chain.iter().map(|&b| &tables[b]));
+            let before = if is_call { &dominators(&flow, index) } else { &chain };
+            let tables = std::iter::once(&table).chain(before.iter().map(|&b| &tables[b]));
             match tables.into_iter().find_map(|t| t.get(&key)) {
                 Some(&known) => inst.op = Op::Copy { dst, src: Operand::Reg(known) },
                 None => {
@@ -58,6 +80,12 @@ pub(crate) fn run(function: &mut Function, entry: bool) {
         calls[index] = call;
         tables[index] = table;
     }
+}
+
+/// Blocks that every path to a block leads through, nearest first.
+fn dominators(flow: &Flow, block: usize) -> Vec<usize> {
+    let up = |&at: &usize| flow.idom[at].map(|up| up.0 as usize).filter(|&up| up != at);
+    std::iter::successors(up(&block), up).take(DOMINATORS).collect()
 }
 
 /// The operation without its result, if doing it again gives the same.
@@ -73,6 +101,7 @@ fn key(op: &Op, defs: &Defs, context: Option<Vreg>) -> Option<Op> {
         | Op::MapValuePtr { .. }
         | Op::FuncPtr { .. } => true,
         Op::Load { addr, .. } => context == Some(addr.base),
+        Op::Call { helper, pure, .. } => *pure && STEADY.contains(helper),
         _ => false,
     };
     let mut stable = pure;
@@ -98,6 +127,13 @@ mod tests {
             out,
             "b0:\nv1 = load.u64 [v0 + 8]\nv2 = add v1, 3\nv3 = copy v1\nv4 = copy v2\nbranch eq v3, v4, b1, b2\nb1:\nv5 = copy v2\nreturn v5\nb2:\ncall ktime_get_ns()\nv6 = load.u64 [v0 + 8]\nreturn v6"
         );
+    }
+
+    #[test]
+    fn who_runs_is_asked_once() {
+        let text = "function f(v0) {\nb0:\n  v1 = call.pure get_current_pid_tgid()\n  v2 = call.pure ktime_get_ns()\n  branch eq v1, v2, b1, b2\nb1:\n  call 7()\n  jump b2\nb2:\n  v3 = call.pure get_current_pid_tgid()\n  v4 = call.pure ktime_get_ns()\n  v5 = add v3, v4\n  return v5\n}";
+        let out = apply(text, |f| super::run(f, true));
+        assert!(out.contains("v3 = copy v1\nv4 = call.pure ktime_get_ns()"), "{out}");
     }
 
     #[test]

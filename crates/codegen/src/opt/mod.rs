@@ -19,19 +19,8 @@ const ROUNDS: u32 = 12;
 
 /// Optimises a module in place.
 pub fn module(module: &mut Module) {
-    for index in 0..module.functions.len() {
-        let mut function = std::mem::replace(
-            &mut module.functions[index],
-            Function {
-                name: String::new(),
-                params: Vec::new(),
-                vregs: 0,
-                slots: Vec::new(),
-                blocks: Vec::new(),
-            },
-        );
-        run(&mut function, index == 0);
-        module.functions[index] = function;
+    for (index, function) in module.functions.iter_mut().enumerate() {
+        run(function, index == 0);
     }
     debug_assert_eq!(verify::module(module), Ok(()));
 }
@@ -40,13 +29,13 @@ pub fn module(module: &mut Module) {
 pub(crate) fn run(function: &mut Function, entry: bool) {
     for _ in 0..ROUNDS {
         let before = function.clone();
-        cfg::run(function);
-        copies::run(function);
-        fold::run(function);
-        cse::run(function, entry);
-        fuse::run(function);
-        address::run(function);
-        dce::run(function);
+        step(function, cfg::run);
+        step(function, copies::run);
+        step(function, fold::run);
+        step(function, |function| cse::run(function, entry));
+        step(function, fuse::run);
+        step(function, address::run);
+        step(function, dce::run);
         if *function == before {
             break;
         }
@@ -56,11 +45,18 @@ pub(crate) fn run(function: &mut Function, entry: bool) {
 /// Cleans up after the back end rewrote a function: only passes that neither touch the graph nor lengthen lifetimes.
 pub(crate) fn tidy(function: &mut Function) {
     for _ in 0..3 {
-        copies::run(function);
-        fold::run(function);
-        address::run(function);
-        dce::run(function);
+        step(function, copies::run);
+        step(function, fold::run);
+        step(function, address::run);
+        step(function, dce::run);
     }
+}
+
+/// Runs a pass, and in debug builds checks what it left.
+pub(crate) fn step(function: &mut Function, pass: impl Fn(&mut Function)) {
+    pass(function);
+    // How many functions the module has is not known here; passes make no references to functions.
+    debug_assert_eq!(verify::function(function, usize::MAX), Ok(()));
 }
 
 /// For a pass's tests: text in, text out.
