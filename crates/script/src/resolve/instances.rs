@@ -147,13 +147,13 @@ impl Grouper<'_, '_> {
     /// Tracepoints by what their records have in the fields that are read.
     fn formatted(&mut self, points: Vec<Concrete>) -> Vec<Group> {
         let mut groups: Vec<(Vec<String>, Group)> = Vec::new();
+        let mut unreadable: Vec<String> = Vec::new();
         for point in points {
             let AttachPoint::Tracepoint { category, event } = &point.point else { continue };
             let format = match self.names.facts.tracepoint(category, event) {
                 Ok(Some(format)) => format,
                 Ok(None) => {
-                    let message = format!("{} has no record that can be read, skipping", point.name);
-                    self.diags.push(Diagnostic::warning(self.span, message));
+                    unreadable.push(point.name);
                     continue;
                 }
                 Err(reason) => {
@@ -178,6 +178,14 @@ impl Grouper<'_, '_> {
             let args = args::tracepoint_record(self.names, self.types, category, &format);
             let group = Group::plain(Context::Tracepoint { args }, ProgramKind::Tracepoint, vec![point]);
             groups.push((alike, group));
+        }
+        if let Some(first) = unreadable.first() {
+            let more = match unreadable.len() {
+                1 => String::new(),
+                n => format!(" and {} more", n - 1),
+            };
+            let message = format!("no record to read: {first}{more}, skipping");
+            self.diags.push(Diagnostic::warning(self.span, message));
         }
         groups.into_iter().map(|(_, g)| g).collect()
     }

@@ -11,7 +11,7 @@ use super::args;
 use super::attach::Concrete;
 use super::instances::{Group, Grouper};
 use crate::hir::Context;
-use crate::types::{FieldLayout, RecordField};
+use crate::types::{FieldLayout, RecordField, Type};
 
 /// With more tracepoints of one direction than this, one program is used.
 const FEW: usize = 4;
@@ -80,10 +80,15 @@ impl Grouper<'_, '_> {
         let event = event_of(concrete)?.to_owned();
         let number = facts.syscall_event_number(&event)?;
         let mut reads = Reads::new();
-        if self.usage.args() {
+        if !enter && self.usage.fields.iter().all(|f| f == "ret") {
+            // All calls return a `long`: hundreds of files need not be read to know it.
+            reads.extend(self.usage.fields.iter().map(|f| (f.clone(), 0, "long".to_owned(), 8, true)));
+        } else if !enter {
+            return None;
+        } else if self.usage.args() {
             let format = facts.tracepoint("syscalls", &event).ok()??;
             for name in &self.usage.fields {
-                let (place, field) = argument(&format, name, enter)?;
+                let (place, field) = argument(&format, name)?;
                 reads.push((name.clone(), place, field.c_type.clone(), field.size, field.signed));
             }
         }
@@ -92,23 +97,11 @@ impl Grouper<'_, '_> {
 
     fn raw_group(&mut self, raw: &str, enter: bool, reads: &Reads, calls: Vec<Call>) -> Group {
         let facts = self.names.facts;
-        let mut record = None;
-        if self.usage.args()
-            && let Some(first) = calls.first()
-            && let Ok(Some(format)) = facts.tracepoint("syscalls", &first.event)
-        {
-            let space = args::pointee_space("syscalls");
-            let fields = reads
-                .iter()
-                .filter_map(|(name, place, ..)| {
-                    let ty = args::field_type(self.names, self.types, format.field(name)?, space);
-                    let layout =
-                        if enter { FieldLayout::SyscallArg(*place) } else { FieldLayout::SyscallRet };
-                    Some(RecordField { name: name.clone(), ty, offset: u32::from(*place) * 8, layout })
-                })
-                .collect();
-            record = Some(args::enter(self.types, format!("args of raw_syscalls:{raw}"), 48, fields));
-        }
+        let fields = if enter { self.argument_fields(reads, &calls) } else { result_fields(reads) };
+        let record = self
+            .usage
+            .args()
+            .then(|| args::enter(self.types, format!("args of raw_syscalls:{raw}"), 48, fields));
         let typedef = facts.btf().ok().and_then(|b| b.find(BtfKind::Typedef, &format!("btf_trace_{raw}")));
         let kind = match typedef {
             Some(id) if facts.features().tp_btf => ProgramKind::BtfTracepoint { btf_id: id.0 },
@@ -124,6 +117,32 @@ impl Grouper<'_, '_> {
             .collect();
         Group::new(context, kind, sites)
     }
+
+    /// The fields that the body reads, with the types that the first call has them in; the others agree.
+    fn argument_fields(&mut self, reads: &Reads, calls: &[Call]) -> Vec<RecordField> {
+        let first = calls.first().filter(|_| !reads.is_empty());
+        let format = first.and_then(|call| self.names.facts.tracepoint("syscalls", &call.event).ok()?);
+        let Some(format) = format else { return Vec::new() };
+        let space = args::pointee_space("syscalls");
+        reads
+            .iter()
+            .filter_map(|(name, place, ..)| {
+                let ty = args::field_type(self.names, self.types, format.field(name)?, space);
+                let layout = FieldLayout::SyscallArg(*place);
+                Some(RecordField { name: name.clone(), ty, offset: u32::from(*place) * 8, layout })
+            })
+            .collect()
+    }
+}
+
+fn result_fields(reads: &Reads) -> Vec<RecordField> {
+    let field = |(name, ..): &(String, u8, String, u32, bool)| RecordField {
+        name: name.clone(),
+        ty: Type::I64,
+        offset: 0,
+        layout: FieldLayout::SyscallRet,
+    };
+    reads.iter().map(field).collect()
 }
 
 fn event_of(concrete: &Concrete) -> Option<&str> {
@@ -139,14 +158,13 @@ fn is_record_field(name: &str) -> bool {
 }
 
 /// A field by name, and which argument of the call it is.
-fn argument<'f>(format: &'f TracepointFormat, name: &str, enter: bool) -> Option<(u8, &'f TracepointField)> {
+fn argument<'f>(format: &'f TracepointFormat, name: &str) -> Option<(u8, &'f TracepointField)> {
     let mut own = format.fields.iter().filter(|f| !f.common && !is_record_field(&f.name));
     let place = own.position(|f| f.name == name)?;
     let field = format.field(name)?;
     // Anything but a word comes from somewhere else than the registers.
     let is_word = field.size == 8 && matches!(field.kind, FieldKind::Scalar | FieldKind::Pointer);
-    let fits = if enter { place < 6 } else { place == 0 && name == "ret" };
-    (is_word && fits).then_some((place as u8, field))
+    (is_word && place < 6).then_some((place as u8, field))
 }
 
 /// Whether every call that has a tracepoint is among `calls`.

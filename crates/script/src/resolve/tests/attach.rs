@@ -96,7 +96,7 @@ fn user_programs() {
     assert_ne!(*file_offset, 0);
     let run = go("uprobe:/proc/self/exe:mian", None);
     assert!(run.has("no matches for uprobe /proc/self/exe:mian | did you mean `main`?"), "{:?}", run.said);
-    let run = go("uprobe:/proc/self/exe:*core*fmt*", None);
+    let run = go("uprobe:/proc/self/exe:*strix_script*resolve*tests*attach*", None);
     assert!(!run.failed && run.hir.instances[0].sites.len() > 1, "{:?}", run.said);
     let run = go("uprobe:/nonexistent:f", None);
     assert!(run.has("uprobe target file '/nonexistent' does not exist"), "{:?}", run.said);
