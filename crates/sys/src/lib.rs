@@ -21,6 +21,7 @@ mod live;
 mod mapping;
 mod perf;
 mod process;
+mod readable;
 mod ring;
 pub mod tracefs;
 mod value;
@@ -35,6 +36,7 @@ pub use kernel::{
 };
 pub use limits::{Raised, raise_limits};
 pub use live::LiveKernel;
-pub use process::{Pidfd, threads};
+pub use process::{Pidfd, default_action, is_ignored, threads};
+pub use readable::Readable;
 pub use ring::{Drained, Ring};
 pub use value::SharedWord;

@@ -32,6 +32,12 @@ impl Pidfd {
     }
 }
 
+impl From<Pidfd> for OwnedFd {
+    fn from(pidfd: Pidfd) -> Self {
+        pidfd.0
+    }
+}
+
 impl AsFd for Pidfd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
@@ -49,6 +55,22 @@ pub fn threads(pid: u32) -> Result<Vec<u32>> {
         entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
     tids.sort_unstable();
     Ok(tids)
+}
+
+/// Whether a signal is ignored, as `nohup` arranges it for those it starts.
+#[must_use]
+pub fn is_ignored(signal: i32) -> bool {
+    // SAFETY: all zeroes is a value for the next call to fill.
+    let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: a live struct to fill; nothing is set.
+    let known = unsafe { libc::sigaction(signal, std::ptr::null(), &mut now) } == 0;
+    known && now.sa_sigaction == libc::SIG_IGN
+}
+
+/// Gives a signal back its default action, whatever handled it before.
+pub fn default_action(signal: i32) {
+    // SAFETY: sets the default action, which runs no code of ours.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
 #[cfg(test)]
