@@ -66,8 +66,9 @@ impl Checker<'_> {
             self.warn(right.0.span, format!("shift by {by} bits: only 0 to 63 make sense"));
         }
         let joined = join(&number(&left.1), &number(&right.1)).map_or(Type::I64, |t| t.ty);
-        let shift = matches!(op, BinaryOp::Shl | BinaryOp::Shr);
-        if !shift {
+        // Whether bits are the same does not depend on a sign, nor does how far they are shifted.
+        let signless = matches!(op, BinaryOp::Shl | BinaryOp::Shr | BinaryOp::Eq | BinaryOp::Ne);
+        if !signless {
             self.mixed_signs(&left, &right);
         }
         if compares(op) {

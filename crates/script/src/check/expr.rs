@@ -169,7 +169,7 @@ impl Checker<'_> {
         };
         match ty {
             Type::Pointer { .. } => ty,
-            Type::Void | Type::Int { .. } => match place {
+            Type::Void | Type::Int { .. } | Type::Enum { .. } => match place {
                 Place::Var(var) => {
                     self.grow_var(*var, &step, None, expr.span);
                     self.vars[self.instance].get(var.0 as usize).map_or(Type::Void, super::VarSlot::ty)

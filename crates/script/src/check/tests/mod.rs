@@ -2,4 +2,5 @@
 
 mod arbitrary;
 mod build;
+mod kernel;
 mod rules;
