@@ -9,7 +9,7 @@ use super::names::Constant;
 use super::number;
 use super::words;
 use crate::builtins::{self, Function, Variable};
-use crate::hir::{Expr, ExprKind};
+use crate::hir::{Context, Expr, ExprKind};
 use crate::types::Type;
 
 /// `#define`s that use each other expand this deep.
@@ -143,6 +143,7 @@ impl Body<'_, '_> {
         match name {
             "probetype" => return Some(ExprKind::Str(self.place.provider.to_owned())),
             "has_cpid" => return Some(ExprKind::Bool(self.shared.options.child_pid.is_some())),
+            "usermode" => return Some(self.usermode(span)),
             _ => {}
         }
         if words::is_unsupported(name) {
@@ -225,7 +226,7 @@ impl Body<'_, '_> {
             }
             ("getopt", args) => return self.getopt(args, span),
             ("is_err", [operand]) => return Some(self.is_err(operand, span)),
-            ("probetype" | "has_cpid", []) => return self.ident(word, span),
+            ("probetype" | "has_cpid" | "usermode", []) => return self.ident(word, span),
             ("default_str_length", []) => {
                 let value = u64::from(self.shared.names.max_strlen);
                 return Some(ExprKind::Int { value, ty: Some(Type::U64) });
@@ -323,6 +324,24 @@ impl Body<'_, '_> {
         ExprKind::Binary { op: ast::BinaryOp::Ge, lhs, rhs }
     }
 
+    /// Whether user code was interrupted: the privilege level in the code segment register. Without registers it is known
+    /// from the kind of probe.
+    fn usermode(&mut self, span: Span) -> ExprKind {
+        let int = |value| ExprKind::Int { value, ty: Some(Type::Int { size: 1, signed: false }) };
+        if !self.place.has_registers() {
+            return int(u64::from(matches!(self.place.context, Context::Nothing)));
+        }
+        let name = self.node(ExprKind::Str("cs".to_owned()), span);
+        let call = ExprKind::Call { function: Function::Reg, args: vec![name], name_span: span };
+        let lhs = Box::new(self.node(call, span));
+        let rhs = Box::new(self.node(ExprKind::Int { value: 3, ty: Some(Type::U64) }, span));
+        let level = ExprKind::Binary { op: ast::BinaryOp::BitAnd, lhs, rhs };
+        let cond = Box::new(self.node(level, span));
+        let then = Some(Box::new(self.node(int(1), span)));
+        let els = Box::new(self.node(int(0), span));
+        ExprKind::Ternary { cond, then, els }
+    }
+
     fn variable(&mut self, variable: Variable, word: &str, span: Span) -> Option<ExprKind> {
         if let Variable::Sarg(_) = variable {
             let message = format!("{word} is deprecated and will be removed in the future");
@@ -341,15 +360,9 @@ impl Body<'_, '_> {
 
     fn check_place(&mut self, function: Function, word: &str, span: Span) {
         let provider = self.place.provider;
-        let user = matches!(provider, "uprobe" | "uretprobe");
         let possible = match function {
-            Function::Reg => {
-                user || matches!(
-                    provider,
-                    "kprobe" | "kretprobe" | "profile" | "interval" | "software" | "hardware"
-                )
-            }
-            Function::Uaddr => user,
+            Function::Reg => self.place.has_registers(),
+            Function::Uaddr => matches!(provider, "uprobe" | "uretprobe"),
             _ => true,
         };
         if !possible {

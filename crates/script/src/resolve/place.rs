@@ -19,6 +19,14 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
+    /// Whether the context holds the registers of what was interrupted.
+    pub(super) fn has_registers(&self) -> bool {
+        matches!(
+            self.context,
+            Context::Kprobe | Context::Kretprobe | Context::Uprobe | Context::Uretprobe | Context::PerfEvent
+        )
+    }
+
     /// Why a variable cannot be used here; `None` when it can. `in_callback` is inside a `for` loop.
     pub(super) fn refuse(&self, variable: Variable, word: &str, in_callback: bool) -> Option<String> {
         let provider = self.provider;

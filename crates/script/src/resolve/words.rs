@@ -48,7 +48,6 @@ const UNSUPPORTED: &[&str] = &[
     "tseries",
     "typeinfo",
     "unwatch",
-    "usermode",
     "warnf",
     "write_user",
 ];

@@ -192,6 +192,10 @@ impl<'a> Expander<'a> {
     pub(super) fn attach_point(&mut self, text: &AttachPointText) -> Found {
         let mut parts = self.parts(text)?;
         let Some(first) = parts.first_mut() else { return Err(Problem::wrong("invalid attach point")) };
+        // After the last comma there may be nothing.
+        if first.text.is_empty() && text.parts.len() == 1 {
+            return Ok(Vec::new());
+        }
         // `name=provider:…` gives the probe a name of its own.
         let own_name = match first.text.split_once('=') {
             Some((name, rest)) if !rest.is_empty() => {

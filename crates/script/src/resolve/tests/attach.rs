@@ -180,6 +180,19 @@ fn limits_and_repetitions() {
     assert!(run.has("can't attach to "), "{:?}", run.said);
     let run = Run::one("kprobe:vfs_read,kprobe:vfs_rea*", Vec::new());
     assert!(run.has("kprobe:vfs_read is named twice and attached once"), "{:?}", run.said);
+    let run = Run::one("k:vfs_read,", Vec::new());
+    assert_eq!(run.instance().sites.len(), 1);
     let run = Run::one("begin,begin", Vec::new());
     assert_eq!(run.hir.instances.len(), 2);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_attach_point_is_answered(text in "(k|kr|f|t|rt|u|ur|i|p|s|h|[a-z*]{1,4}|\\PC{0,3}):?(\\PC|[a-z_:*+$\\[\\]0-9=\"]){0,14}") {
+        let params = vec!["a:b".to_owned(), "$1".to_owned(), "*".to_owned()];
+        let script = Script { probes: vec![probe(&text, Vec::new())], ..Script::default() };
+        let run = Run::of(&script, &facts(), &Options { params, ..Options::default() });
+        // Something is attached, or it is said why not.
+        proptest::prop_assert!(run.failed == run.hir.instances.is_empty(), "{text}: {:?}", run.said);
+    }
 }
