@@ -90,7 +90,7 @@ pub struct AttachPointText {
 pub struct AttachPart {
     /// Text, without quotes.
     pub text: String,
-    /// It stood in quotes, so that nothing in it is a wildcard or parameter.
+    /// It stood in quotes, so that nothing in it is a parameter or divides it. Wildcards still are wildcards.
     pub quoted: bool,
     /// Where.
     pub span: Span,
