@@ -32,7 +32,7 @@ pub(super) struct Concrete {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Part {
     pub(super) text: String,
-    /// Nothing in it is a wildcard.
+    /// It has no wildcard.
     pub(super) literal: bool,
     /// Some of it stood in quotes.
     pub(super) quoted: bool,
@@ -281,7 +281,9 @@ impl<'a> Expander<'a> {
         let mut parts = Vec::with_capacity(text.parts.len());
         for part in &text.parts {
             if part.quoted {
-                parts.push(Part { text: part.text.clone(), literal: true, quoted: true });
+                // Quotes protect colons and `$`; a wildcard in them is one all the same.
+                let literal = !is_wildcard(&part.text);
+                parts.push(Part { text: part.text.clone(), literal, quoted: true });
                 continue;
             }
             let filled = self.fill(&part.text)?;
@@ -371,7 +373,7 @@ mod tests {
         let texts: Vec<_> = got.iter().map(|p| p.text.as_str()).collect();
         assert_eq!(texts, ["uprobe", "/bin/a", "b", "fx"]);
         let got = parts(&[("uprobe", false), ("a$1*", true)], &["x"]).unwrap();
-        assert_eq!((got[1].text.as_str(), got[1].literal), ("a$1*", true));
+        assert_eq!((got[1].text.as_str(), got[1].literal), ("a$1*", false));
         let got = parts(&[("k", false), ("vfs_$3", false)], &[]).unwrap();
         assert_eq!(got[1].text, "vfs_");
         assert!(parts(&[("k", false), ("a$b", false)], &[]).is_err());

@@ -68,12 +68,18 @@ pub(super) fn uprobe(
         )));
     }
     let (name, offset) = match function.quoted {
-        true => (function.text.as_str(), 0),
+        true => quoted_offset(&function.text),
         false => split_offset(&function.text, provider == Provider::Uprobe)?,
     };
     let wanted = wanted(function, name, language.is_some(), demangle);
     let finder = Finder { facts, provider, target: &target, language: language.is_some(), name, offset };
     finder.search(&wanted, function.literal)
+}
+
+/// `"name"+0x10`, where the name itself may have a plus: `operator+`.
+fn quoted_offset(text: &str) -> (&str, u64) {
+    let split = text.rsplit_once('+').and_then(|(name, n)| Some((name, number::unsigned(n).ok()?)));
+    split.unwrap_or((text, 0))
 }
 
 fn wanted(function: &Part, name: &str, cpp: bool, demangle: bool) -> Wanted {
@@ -268,7 +274,14 @@ fn without_parameters(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::without_parameters;
+    use super::{quoted_offset, without_parameters};
+
+    #[test]
+    fn offsets_after_quotes() {
+        assert_eq!(quoted_offset("echo_builtin+0"), ("echo_builtin", 0));
+        assert_eq!(quoted_offset("C::operator+"), ("C::operator+", 0));
+        assert_eq!(quoted_offset("C::operator++0x4"), ("C::operator+", 4));
+    }
 
     #[test]
     fn parameter_lists_are_cut() {
