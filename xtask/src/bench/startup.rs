@@ -9,6 +9,7 @@ use super::measure::{self, Cost};
 use super::table::Table;
 use super::{Contender, Setup, median};
 use crate::Result;
+use crate::cases::run::{NOTIFY, is_attached};
 use crate::process::Background;
 
 /// More rounds here: one takes little.
@@ -67,9 +68,9 @@ fn attach_once(setup: &Setup, contender: &Contender) -> Result<f64> {
 pub(super) fn spawn(setup: &Setup, contender: &Contender, script: &str, name: &str) -> Result<Background> {
     let mut words = contender.tool.command.iter();
     let mut command = Command::new(words.next().ok_or("an empty command")?);
-    command.args(words).args(["-e", script]).env("__BPFTRACE_NOTIFY_PROBES_ATTACHED", "1");
+    command.args(words).args(["-e", script]).env(NOTIFY, "1");
     let mut tracer = Background::start(command, &setup.scratch, &format!("{name}-{}", contender.name), None)?;
-    let attached = tracer.wait_until(LIMIT, |t| t.stdout().contains("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))?;
+    let attached = tracer.wait_until(LIMIT, is_attached)?;
     if attached {
         return Ok(tracer);
     }

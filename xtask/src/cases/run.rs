@@ -11,8 +11,8 @@ use crate::outcome::Outcome;
 use crate::process::{self, Background};
 use crate::workspace::Workloads;
 
-/// A tracer prints this line on stdout once it has attached, when the variable of that name is set (as bpftrace does).
-const NOTIFY: &str = "__BPFTRACE_NOTIFY_PROBES_ATTACHED";
+/// A tracer prints this line on stdout (old ones on stderr) once it has attached, when the variable of that name is set.
+pub(crate) const NOTIFY: &str = "__BPFTRACE_NOTIFY_PROBES_ATTACHED";
 
 /// A tracer with bpftrace's command line.
 #[derive(Clone, Debug)]
@@ -211,8 +211,9 @@ fn command_of(words: &[String]) -> Result<Command> {
     Ok(command)
 }
 
-fn is_attached(tracer: &Background) -> bool {
-    tracer.stdout().lines().any(|line| line == NOTIFY)
+/// Whether a tracer that was started with [`NOTIFY`] in its environment has attached.
+pub(crate) fn is_attached(tracer: &Background) -> bool {
+    [tracer.stdout(), tracer.stderr()].iter().any(|text| text.lines().any(|line| line == NOTIFY))
 }
 
 fn verdict(case: &Case, seen: &Observed) -> Outcome {

@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use regex_lite::Regex;
 
 use crate::cases::maps;
-use crate::cases::run::Bench;
+use crate::cases::run::{Bench, NOTIFY, is_attached};
 use crate::outcome::Outcome;
 use crate::process::{self, Background};
 use crate::{Result, workspace};
@@ -49,9 +49,9 @@ fn everything(bench: &Bench) -> String {
 
 fn start(bench: &Bench, script: &str, name: &str) -> Result<Background> {
     let mut command = Command::new(&bench.strix);
-    command.args(["trace", "-e", script]).env("__BPFTRACE_NOTIFY_PROBES_ATTACHED", "1");
+    command.args(["trace", "-e", script]).env(NOTIFY, "1");
     let mut tracer = Background::start(command, &bench.scratch, name, None)?;
-    let attached = tracer.wait_until(LIMIT, |t| t.stdout().contains("__BPFTRACE_NOTIFY_PROBES_ATTACHED"))?;
+    let attached = tracer.wait_until(LIMIT, is_attached)?;
     if attached {
         return Ok(tracer);
     }
