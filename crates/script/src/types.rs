@@ -264,6 +264,7 @@ impl Types {
     }
 
     /// Bytes a value of the type takes in a variable, map or record of the ring; the sizes are those of [`strix_model::Shape`].
+    /// What does not fit 32 bits is `u32::MAX`.
     #[must_use]
     pub fn size_of(&self, ty: &Type) -> u32 {
         match ty {
@@ -271,7 +272,7 @@ impl Types {
             Type::Bool => 1,
             Type::Int { size, .. } | Type::Enum { size, .. } => u32::from(*size),
             Type::Str { cap } => *cap,
-            Type::Buffer { cap } => cap + 4,
+            Type::Buffer { cap } => cap.saturating_add(4),
             Type::Pointer { .. }
             | Type::KernelStack { .. }
             | Type::KernelSymbol
@@ -283,7 +284,7 @@ impl Types {
             Type::UserStack { .. } | Type::UserSymbol | Type::Function => 16,
             Type::Inet => 24,
             Type::Record(id) => self.record(*id).size,
-            Type::Array { element, len } => self.size_of(element) * len,
+            Type::Array { element, len } => self.size_of(element).saturating_mul(*len),
             Type::Tuple(items) => self.tuple_layout(items).1,
         }
     }
@@ -308,11 +309,16 @@ impl Types {
         let (mut end, mut align) = (0u32, 1u32);
         for item in items {
             let a = self.align_of(item);
-            end = end.next_multiple_of(a);
+            end = round_up(end, a);
             offsets.push(end);
-            end += self.size_of(item);
+            end = end.saturating_add(self.size_of(item));
             align = align.max(a);
         }
-        (offsets, end.next_multiple_of(align))
+        (offsets, round_up(end, align))
     }
+}
+
+/// Scripts can name types of any size; those that are too large for 32 bits have the largest size there is.
+fn round_up(size: u32, align: u32) -> u32 {
+    size.checked_next_multiple_of(align).unwrap_or(u32::MAX)
 }

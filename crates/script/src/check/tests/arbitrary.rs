@@ -20,7 +20,8 @@ fn types() -> impl Strategy<Value = Type> {
     leaf.prop_recursive(3, 8, 3, |inner| {
         prop_oneof![
             inner.clone().prop_map(|to| Type::Pointer { to: Box::new(to), space: Space::Unknown }),
-            (inner.clone(), 0u32..40).prop_map(|(e, len)| Type::Array { element: Box::new(e), len }),
+            (inner.clone(), prop_oneof![0u32..40, any::<u32>()])
+                .prop_map(|(e, len)| Type::Array { element: Box::new(e), len }),
             prop::collection::vec(inner, 0..3).prop_map(Type::Tuple),
         ]
     })
@@ -137,7 +138,7 @@ proptest! {
             // Nothing that is read is left without a type, and sizes can be computed.
             for ty in typed.vars.iter().flatten() {
                 prop_assert!(*ty != Type::Void);
-                typed.hir.types.size_of(ty);
+                prop_assert!(typed.hir.types.size_of(ty) <= typed.hir.types.size_of(&Type::Tuple(vec![ty.clone()])));
             }
         }
     }
