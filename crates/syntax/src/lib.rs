@@ -4,3 +4,10 @@
 //! resolved here, no type known, no kernel asked.
 
 pub mod ast;
+pub mod lex;
+mod number;
+mod parse;
+mod print;
+
+pub use parse::parse;
+pub use print::{print, print_expr};

@@ -1,0 +1,334 @@
+//! Expressions, with C's precedence.
+
+use strix_model::Diagnostic;
+
+use super::{Parsed, Parser};
+use crate::ast::{BinaryOp, Expr, ExprKind, Name, OffsetofBase, Stmt, StmtKind, UnaryOp};
+use crate::lex::TokenKind;
+
+impl Parser<'_> {
+    pub(super) fn expr(&mut self) -> Parsed<Expr> {
+        self.nested(Self::ternary)
+    }
+
+    fn ternary(&mut self) -> Parsed<Expr> {
+        let cond = self.binary(0)?;
+        let short = self.is("?:");
+        if !short && !self.is("?") {
+            return Ok(cond);
+        }
+        self.advance();
+        let then = if short {
+            None
+        } else {
+            let then = self.expr()?;
+            self.expect(":")?;
+            Some(Box::new(then))
+        };
+        let els = self.expr()?;
+        let span = cond.span.to(els.span);
+        Ok(Expr { kind: ExprKind::Ternary { cond: Box::new(cond), then, els: Box::new(els) }, span })
+    }
+
+    fn binary(&mut self, min: u8) -> Parsed<Expr> {
+        let mut lhs = self.unary()?;
+        while let Some((op, level)) = self.binary_op()
+            && level >= min
+        {
+            self.advance();
+            let rhs = self.nested(|p| p.binary(level + 1))?;
+            let span = lhs.span.to(rhs.span);
+            lhs = Expr { kind: ExprKind::Binary { op, lhs: Box::new(lhs), rhs: Box::new(rhs) }, span };
+        }
+        Ok(lhs)
+    }
+
+    /// The infix operator at hand and its level; higher binds tighter.
+    fn binary_op(&self) -> Option<(BinaryOp, u8)> {
+        let TokenKind::Punct(punct) = self.kind() else { return None };
+        if *punct == "/" && self.in_predicate && (self.is_at(1, "{") || *self.kind_at(1) == TokenKind::Eof) {
+            return None;
+        }
+        Some(match *punct {
+            "||" => (BinaryOp::Or, 1),
+            "&&" => (BinaryOp::And, 2),
+            "|" => (BinaryOp::BitOr, 3),
+            "^" => (BinaryOp::BitXor, 4),
+            "&" => (BinaryOp::BitAnd, 5),
+            "==" => (BinaryOp::Eq, 6),
+            "!=" => (BinaryOp::Ne, 6),
+            "<" => (BinaryOp::Lt, 7),
+            "<=" => (BinaryOp::Le, 7),
+            ">" => (BinaryOp::Gt, 7),
+            ">=" => (BinaryOp::Ge, 7),
+            "<<" => (BinaryOp::Shl, 8),
+            ">>" => (BinaryOp::Shr, 8),
+            "+" => (BinaryOp::Add, 9),
+            "-" => (BinaryOp::Sub, 9),
+            "*" => (BinaryOp::Mul, 10),
+            "/" => (BinaryOp::Div, 10),
+            "%" => (BinaryOp::Mod, 10),
+            _ => return None,
+        })
+    }
+
+    fn unary(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let TokenKind::Punct(punct) = *self.kind() else { return self.postfix() };
+        let op = match punct {
+            "-" => UnaryOp::Neg,
+            "!" => UnaryOp::Not,
+            "~" => UnaryOp::BitNot,
+            "*" => UnaryOp::Deref,
+            "&" => UnaryOp::AddressOf,
+            "++" | "--" => return self.prefix_inc_dec(punct == "++"),
+            "(" => {
+                if let Some(ty) = self.cast_type() {
+                    let operand = self.nested(Self::unary)?;
+                    let span = start.to(operand.span);
+                    return Ok(Expr { kind: ExprKind::Cast { ty, operand: Box::new(operand) }, span });
+                }
+                return self.postfix();
+            }
+            _ => return self.postfix(),
+        };
+        self.advance();
+        let operand = self.nested(Self::unary)?;
+        let span = start.to(operand.span);
+        Ok(Expr { kind: ExprKind::Unary { op, operand: Box::new(operand) }, span })
+    }
+
+    fn prefix_inc_dec(&mut self, increment: bool) -> Parsed<Expr> {
+        let start = self.span();
+        self.advance();
+        let target = self.nested(Self::postfix)?;
+        self.inc_dec(increment, true, target, start)
+    }
+
+    fn inc_dec(
+        &mut self,
+        increment: bool,
+        prefix: bool,
+        target: Expr,
+        start: strix_model::Span,
+    ) -> Parsed<Expr> {
+        let op = if increment { "++" } else { "--" };
+        if !matches!(target.kind, ExprKind::Var(_) | ExprKind::Map { .. }) {
+            return Err(self.error(target.span, format!("`{op}` needs a variable ($x) or a map (@x)")));
+        }
+        let span = start.to(self.previous());
+        Ok(Expr { kind: ExprKind::IncDec { increment, prefix, target: Box::new(target) }, span })
+    }
+
+    fn postfix(&mut self) -> Parsed<Expr> {
+        let mut expr = self.primary()?;
+        // A chain is a tree as deep as it is long.
+        let mut links = 0;
+        loop {
+            links += 1;
+            if links > super::MAX_DEPTH {
+                return Err(
+                    self.error(expr.span, format!("more than {} accesses in a row", super::MAX_DEPTH))
+                );
+            }
+            let TokenKind::Punct(punct) = *self.kind() else { return Ok(expr) };
+            expr = match punct {
+                "." | "->" => self.member(expr, punct == "->")?,
+                "[" => {
+                    self.advance();
+                    let index = self.expr()?;
+                    let close = self.expect("]")?;
+                    let span = expr.span.to(close);
+                    Expr { kind: ExprKind::Index { base: Box::new(expr), index: Box::new(index) }, span }
+                }
+                "++" | "--" => {
+                    let start = expr.span;
+                    self.advance();
+                    return self.inc_dec(punct == "++", false, expr, start);
+                }
+                _ => return Ok(expr),
+            };
+        }
+    }
+
+    fn member(&mut self, base: Expr, arrow: bool) -> Parsed<Expr> {
+        self.advance();
+        if let TokenKind::Int { value, .. } = *self.kind() {
+            let span = base.span.to(self.span());
+            self.advance();
+            let index = u32::try_from(value).unwrap_or(u32::MAX);
+            return Ok(Expr { kind: ExprKind::TupleField { base: Box::new(base), index }, span });
+        }
+        let name = self.ident("a field's name")?;
+        let span = base.span.to(name.span);
+        Ok(Expr { kind: ExprKind::Field { base: Box::new(base), name, arrow }, span })
+    }
+
+    fn primary(&mut self) -> Parsed<Expr> {
+        let span = self.span();
+        let kind = match self.kind().clone() {
+            TokenKind::Int { value, unsigned, duration } => ExprKind::Int { value, unsigned, duration },
+            TokenKind::Str(text) => ExprKind::Str(text),
+            TokenKind::Var(name) => ExprKind::Var(name),
+            TokenKind::Positional(n) => ExprKind::Positional(n),
+            TokenKind::PositionalCount => ExprKind::PositionalCount,
+            TokenKind::Map(name) => return self.map(name),
+            TokenKind::Ident(word) => return self.word(word),
+            TokenKind::Punct("(") => return self.parenthesised(),
+            TokenKind::Punct("{") => return self.block_expr(),
+            _ => return Err(self.unexpected("an expression")),
+        };
+        self.advance();
+        Ok(Expr { kind, span })
+    }
+
+    fn map(&mut self, name: String) -> Parsed<Expr> {
+        let start = self.span();
+        self.advance();
+        if !self.take("[") {
+            return Ok(Expr { kind: ExprKind::Map { name, key: None }, span: start });
+        }
+        let key = self.list("]")?;
+        let span = start.to(self.previous());
+        if key.is_empty() {
+            return Err(self.error(span, "a map's key cannot be empty"));
+        }
+        Ok(Expr { kind: ExprKind::Map { name, key: Some(key) }, span })
+    }
+
+    /// Expressions between commas up to a closing token, which is taken. A trailing comma is fine.
+    fn list(&mut self, close: &str) -> Parsed<Vec<Expr>> {
+        let mut list = Vec::new();
+        while !self.is(close) {
+            list.push(self.expr()?);
+            if !self.take(",") {
+                break;
+            }
+        }
+        if !self.is(close) {
+            return Err(self.unexpected(&format!("`,` or `{close}`")));
+        }
+        self.advance();
+        Ok(list)
+    }
+
+    fn word(&mut self, word: String) -> Parsed<Expr> {
+        let start = self.span();
+        match word.as_str() {
+            "sizeof" => return self.sizeof(),
+            "offsetof" => return self.offsetof(),
+            "comptime" | "typeof" | "typeinfo" => {
+                return Err(self.error(start, format!("`{word}` is not supported yet")));
+            }
+            "true" | "false" => {
+                self.advance();
+                return Ok(Expr { kind: ExprKind::Bool(word == "true"), span: start });
+            }
+            "struct" | "union" | "enum" => {
+                return Err(self
+                    .error(start, format!("unexpected `{word}`: a type stands in parentheses, as a cast")));
+            }
+            _ => {}
+        }
+        self.advance();
+        if !self.take("(") {
+            return Ok(Expr { kind: ExprKind::Ident(word), span: start });
+        }
+        let args = self.list(")")?;
+        let span = start.to(self.previous());
+        Ok(Expr { kind: ExprKind::Call { name: Name { text: word, span: start }, args }, span })
+    }
+
+    fn sizeof(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        self.advance();
+        self.expect("(")?;
+        let kind = if self.starts_type(0) {
+            ExprKind::SizeofType(self.type_expr()?)
+        } else {
+            ExprKind::SizeofExpr(Box::new(self.expr()?))
+        };
+        let close = self.expect(")")?;
+        Ok(Expr { kind, span: start.to(close) })
+    }
+
+    fn offsetof(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        self.advance();
+        self.expect("(")?;
+        let of = if self.starts_type(0) {
+            OffsetofBase::Type(self.type_expr()?)
+        } else {
+            OffsetofBase::Expr(Box::new(self.expr()?))
+        };
+        self.expect(",")?;
+        let mut path = vec![self.ident("a field's name")?];
+        while self.take(".") {
+            path.push(self.ident("a field's name")?);
+        }
+        let close = self.expect(")")?;
+        Ok(Expr { kind: ExprKind::Offsetof { of, path }, span: start.to(close) })
+    }
+
+    /// A grouping, a tuple or a record.
+    fn parenthesised(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        self.advance();
+        let in_predicate = std::mem::replace(&mut self.in_predicate, false);
+        let result = self.inside_parentheses(start);
+        self.in_predicate = in_predicate;
+        result
+    }
+
+    fn inside_parentheses(&mut self, start: strix_model::Span) -> Parsed<Expr> {
+        if matches!(self.kind(), TokenKind::Ident(_)) && self.is_at(1, "=") {
+            return self.record(start);
+        }
+        if self.take(")") {
+            return Ok(Expr { kind: ExprKind::Tuple(Vec::new()), span: start.to(self.previous()) });
+        }
+        let first = self.expr()?;
+        if self.take(")") {
+            // The span of a grouping is its parentheses, the tree does not keep it.
+            return Ok(Expr { kind: first.kind, span: start.to(self.previous()) });
+        }
+        if !self.take(",") {
+            let problem = super::describe(self.kind());
+            let span = self.span();
+            let diagnostic =
+                Diagnostic::error(span, format!("syntax error, unexpected {problem}, expected `)` or `,`"));
+            return Err(self.report(diagnostic.with_label(start, "this parenthesis is not closed")));
+        }
+        let mut items = vec![first];
+        items.extend(self.list(")")?);
+        Ok(Expr { kind: ExprKind::Tuple(items), span: start.to(self.previous()) })
+    }
+
+    fn record(&mut self, start: strix_model::Span) -> Parsed<Expr> {
+        let mut fields = Vec::new();
+        while !self.is(")") {
+            let name = self.ident("a field's name")?;
+            self.expect("=")?;
+            fields.push((name, self.expr()?));
+            if !self.take(",") {
+                break;
+            }
+        }
+        let close = self.expect(")")?;
+        Ok(Expr { kind: ExprKind::Record(fields), span: start.to(close) })
+    }
+
+    /// `{ …; value }`.
+    fn block_expr(&mut self) -> Parsed<Expr> {
+        let open = self.span();
+        let mut block = self.block()?;
+        let last = block.stmts.pop();
+        match last {
+            Some(Stmt { kind: StmtKind::Expr(value), .. }) => Ok(Expr {
+                kind: ExprKind::Block { stmts: block.stmts, value: Box::new(value) },
+                span: block.span,
+            }),
+            _ => Err(self.error(open, "a block used as a value must end with an expression")),
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The outer shape: C items, config blocks, map declarations, probes.
+
+use strix_model::{Diagnostic, Span};
+
+use super::{Parsed, Parser};
+use crate::ast::{AttachPart, AttachPointText, ConfigEntry, ConfigValue, MapDecl, Probe, Script};
+use crate::lex::TokenKind;
+
+impl Parser<'_> {
+    pub(super) fn script(mut self) -> Script {
+        let mut script = Script::default();
+        while !self.at_end() {
+            let before = self.at;
+            if self.item(&mut script).is_err() {
+                self.recover_item();
+            }
+            if self.at == before {
+                self.advance();
+            }
+        }
+        script
+    }
+
+    fn item(&mut self, script: &mut Script) -> Parsed<()> {
+        match self.kind().clone() {
+            TokenKind::Directive(text) => self.directive(&text, script),
+            TokenKind::Punct(";") => {
+                self.advance();
+                Ok(())
+            }
+            TokenKind::Ident(word) => match word.as_str() {
+                "struct" | "union" | "enum" | "typedef" => self.c_item(script),
+                "config" => self.config(script),
+                "let" => self.map_decl(script),
+                "macro" | "fn" | "import" => self.refuse_item(&word),
+                _ => Err(self.unexpected("a probe")),
+            },
+            TokenKind::AttachPoint(_) => {
+                let probe = self.probe()?;
+                script.probes.push(probe);
+                Ok(())
+            }
+            _ => Err(self.unexpected("a probe")),
+        }
+    }
+
+    /// Skips to where an item can begin: an attach point or a word of the outer level.
+    fn recover_item(&mut self) {
+        let mut depth = 0u32;
+        while !self.at_end() {
+            match self.kind() {
+                TokenKind::AttachPoint(_) => return,
+                TokenKind::Punct("{") => depth += 1,
+                TokenKind::Punct("}") if depth <= 1 => {
+                    self.advance();
+                    return;
+                }
+                TokenKind::Punct("}") => depth -= 1,
+                TokenKind::Punct(";") if depth == 0 => {
+                    self.advance();
+                    return;
+                }
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    fn refuse_item(&mut self, word: &str) -> Parsed<()> {
+        let start = self.span();
+        self.advance();
+        let (name, what) = match word {
+            "macro" => ("macro", "macros"),
+            "fn" => ("fn", "functions of a script (fn)"),
+            _ => ("import", "imports"),
+        };
+        self.report(
+            Diagnostic::error(start, format!("`{name}` is not supported: strix has no {what} yet"))
+                .with_help("write the code out where it is used"),
+        );
+        while !self.at_end()
+            && !self.is("{")
+            && !self.is(";")
+            && !matches!(self.kind(), TokenKind::AttachPoint(_))
+        {
+            self.advance();
+        }
+        if self.take("{") {
+            self.skip_block();
+        }
+        Ok(())
+    }
+
+    fn config(&mut self, script: &mut Script) -> Parsed<()> {
+        self.advance();
+        self.expect("=")?;
+        self.expect("{")?;
+        while !self.is("}") && !self.at_end() {
+            let key = self.ident("a setting's name")?;
+            self.expect("=")?;
+            let value_span = self.span();
+            let value = match self.kind().clone() {
+                TokenKind::Int { value, .. } => ConfigValue::Int(value),
+                TokenKind::Str(text) => ConfigValue::Str(text),
+                TokenKind::Ident(word) => match word.as_str() {
+                    "true" => ConfigValue::Bool(true),
+                    "false" => ConfigValue::Bool(false),
+                    _ => ConfigValue::Word(word),
+                },
+                _ => return Err(self.unexpected("a number, a word or a string")),
+            };
+            self.advance();
+            script.config.push(ConfigEntry { key, value, value_span });
+            if !self.take(";") && !self.take(",") && !self.is("}") {
+                return Err(self.unexpected("`;` or `}`"));
+            }
+        }
+        self.expect("}")?;
+        self.take(";");
+        Ok(())
+    }
+
+    fn map_decl(&mut self, script: &mut Script) -> Parsed<()> {
+        let start = self.span();
+        self.advance();
+        let map = self.map_name()?;
+        self.expect("=")?;
+        let kind = self.ident("a kind of map: hash, lruhash, percpuhash or percpulruhash")?;
+        self.expect("(")?;
+        let entries = self.expr()?;
+        self.expect(")")?;
+        self.take(";");
+        let span = start.to(self.previous());
+        script.map_decls.push(MapDecl { map, kind, entries, span });
+        Ok(())
+    }
+
+    fn probe(&mut self) -> Parsed<Probe> {
+        let start = self.span();
+        let mut attach_points = Vec::new();
+        loop {
+            let span = self.span();
+            let TokenKind::AttachPoint(text) = self.kind().clone() else {
+                if attach_points.is_empty() {
+                    return Err(self.unexpected("an attach point"));
+                }
+                break;
+            };
+            self.advance();
+            attach_points.push(self.split(text, span)?);
+            if !self.take(",") {
+                break;
+            }
+        }
+        if let TokenKind::AttachPoint(text) = self.kind().clone() {
+            let span = self.span();
+            self.error(span, format!("syntax error, unexpected `{text}`, expected `,`, a predicate or `{{`"));
+            while matches!(self.kind(), TokenKind::AttachPoint(_)) {
+                self.advance();
+            }
+        }
+        let predicate = if self.take("/") { Some(self.predicate()?) } else { None };
+        let body = self.block()?;
+        Ok(Probe { attach_points, predicate, span: start.to(body.span), body })
+    }
+
+    fn predicate(&mut self) -> Parsed<crate::ast::Expr> {
+        self.in_predicate = true;
+        let result = self.expr();
+        self.in_predicate = false;
+        let found = result.and_then(|expr| {
+            if self.is("=") {
+                let span = self.span();
+                let problem = Diagnostic::error(span, "syntax error, unexpected `=` in a predicate");
+                return Err(self.report(problem.with_help("compare with `==`")));
+            }
+            self.expect("/")?;
+            Ok(expr)
+        });
+        // The body is worth looking at even when the predicate is not.
+        found.or_else(|reported| {
+            while !self.at_end() && !self.is("{") && !matches!(self.kind(), TokenKind::AttachPoint(_)) {
+                self.advance();
+            }
+            if self.is("{") {
+                return self.block().and(Err(reported));
+            }
+            Err(reported)
+        })
+    }
+
+    /// Splits an attach point at the colons outside quotes.
+    fn split(&mut self, text: String, span: Span) -> Parsed<AttachPointText> {
+        let named = text.split(':').next().is_some_and(|first| first.contains('='));
+        if named {
+            let problem = Diagnostic::error(span, "named probes (`name=probe`) are not supported yet");
+            self.report(problem.with_help("leave out the name and the `=`"));
+        }
+        let mut parts = Vec::new();
+        let (mut from, mut quoted, mut had_quotes) = (0usize, false, false);
+        for (at, c) in text.char_indices().chain([(text.len(), ':')]) {
+            match c {
+                '"' => {
+                    quoted = !quoted;
+                    had_quotes = true;
+                }
+                ':' if !quoted || at == text.len() => {
+                    let part = &text[from..at];
+                    let lo = span.lo + from as u32;
+                    parts.push(AttachPart {
+                        text: if had_quotes { part.replace('"', "") } else { part.to_owned() },
+                        quoted: had_quotes,
+                        span: Span::new(self.file, lo, lo + part.len() as u32),
+                    });
+                    (from, had_quotes) = (at + 1, false);
+                }
+                _ => {}
+            }
+        }
+        if quoted {
+            return Err(self.error(span, "unterminated quote in attach point"));
+        }
+        Ok(AttachPointText { parts, text, span })
+    }
+}

@@ -1,0 +1,266 @@
+//! Statements.
+
+use strix_model::Diagnostic;
+
+use super::{Parsed, Parser};
+use crate::ast::{BinaryOp, Block, Expr, ExprKind, Name, Stmt, StmtKind};
+use crate::lex::TokenKind;
+
+impl Parser<'_> {
+    /// A block in braces. Errors inside are reported and do not end it.
+    pub(super) fn block(&mut self) -> Parsed<Block> {
+        let open = self.expect("{")?;
+        self.nested(|p| {
+            let in_predicate = std::mem::replace(&mut p.in_predicate, false);
+            let mut stmts = Vec::new();
+            while !p.is("}") && !p.at_end() {
+                let before = p.at;
+                match p.stmt() {
+                    Ok(stmt) => stmts.push(stmt),
+                    Err(_) => p.recover_stmt(),
+                }
+                if p.at == before && !p.is("}") {
+                    p.advance();
+                }
+            }
+            p.in_predicate = in_predicate;
+            if p.at_end() {
+                let span = p.span();
+                let problem = Diagnostic::error(span, "syntax error, unexpected end of file, expected `}`");
+                return Err(p.report(problem.with_label(open, "this brace is not closed")));
+            }
+            let close = p.expect("}")?;
+            Ok(Block { stmts, span: open.to(close) })
+        })
+    }
+
+    /// Skips to the next statement: past a semicolon, or before the brace that closes the block.
+    fn recover_stmt(&mut self) {
+        let mut depth = 0u32;
+        while !self.at_end() {
+            match self.kind() {
+                TokenKind::Punct("{") => depth += 1,
+                TokenKind::Punct("}") if depth == 0 => return,
+                TokenKind::Punct("}") => {
+                    depth -= 1;
+                    if depth == 0 {
+                        self.advance();
+                        return;
+                    }
+                }
+                TokenKind::Punct(";") if depth == 0 => {
+                    self.advance();
+                    return;
+                }
+                TokenKind::AttachPoint(_) => return,
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    pub(super) fn stmt(&mut self) -> Parsed<Stmt> {
+        let start = self.span();
+        let (kind, closed) = match self.kind().clone() {
+            TokenKind::Punct("{") => (self.block_stmt()?, true),
+            TokenKind::Punct(";") => {
+                self.advance();
+                return Ok(Stmt {
+                    kind: StmtKind::Block(Block { stmts: Vec::new(), span: start }),
+                    span: start,
+                });
+            }
+            TokenKind::Ident(word) => match word.as_str() {
+                "if" => (self.if_stmt()?, true),
+                "while" => (self.while_stmt()?, true),
+                "for" => (self.for_stmt()?, true),
+                "unroll" => (self.unroll_stmt()?, true),
+                "let" => (self.let_stmt()?, false),
+                "break" | "continue" => {
+                    self.advance();
+                    (if word == "break" { StmtKind::Break } else { StmtKind::Continue }, false)
+                }
+                "return" => (self.return_stmt()?, false),
+                "_" if self.is_at(1, "=") => {
+                    self.advance();
+                    self.advance();
+                    (StmtKind::Discard(self.expr()?), false)
+                }
+                "import" => {
+                    return Err(self.error(start, "`import` is not supported: strix has no imports yet"));
+                }
+                _ => (self.expr_stmt()?, false),
+            },
+            _ => (self.expr_stmt()?, false),
+        };
+        let span = start.to(self.previous());
+        if !self.take(";") && !closed {
+            self.end_of_stmt(&kind)?;
+        }
+        Ok(Stmt { kind, span })
+    }
+
+    /// The last statement of a block needs no semicolon, nor does one that ends with a block.
+    fn end_of_stmt(&mut self, kind: &StmtKind) -> Parsed<()> {
+        if self.is("}") || self.at_end() || ends_with_block(kind) {
+            return Ok(());
+        }
+        let last = self.previous();
+        if matches!(self.kind(), TokenKind::Unknown(_)) {
+            return Err(self.unexpected("`;`"));
+        }
+        let found = super::describe(self.kind());
+        let span = self.span();
+        let problem =
+            Diagnostic::error(span, format!("syntax error, unexpected {found}, expected `;` or `}}`"));
+        Err(self.report(problem.with_label(last, "the statement before it ends here")))
+    }
+
+    fn block_stmt(&mut self) -> Parsed<StmtKind> {
+        Ok(StmtKind::Block(self.block()?))
+    }
+
+    fn if_stmt(&mut self) -> Parsed<StmtKind> {
+        self.nested(|p| {
+            p.advance();
+            if p.is_word("comptime") {
+                let span = p.span();
+                return Err(p.error(span, "`comptime` is not supported yet"));
+            }
+            let cond = p.expr()?;
+            let then = p.block()?;
+            let els = if p.take_word("else") {
+                if p.is_word("if") {
+                    let start = p.span();
+                    let kind = p.if_stmt()?;
+                    let span = start.to(p.previous());
+                    Some(Block { stmts: vec![Stmt { kind, span }], span })
+                } else {
+                    Some(p.block()?)
+                }
+            } else {
+                None
+            };
+            Ok(StmtKind::If { cond, then, els })
+        })
+    }
+
+    fn while_stmt(&mut self) -> Parsed<StmtKind> {
+        self.advance();
+        let cond = self.expr()?;
+        let body = self.block()?;
+        Ok(StmtKind::While { cond, body })
+    }
+
+    fn for_stmt(&mut self) -> Parsed<StmtKind> {
+        self.advance();
+        let parenthesised = self.take("(");
+        let var = self.variable_name()?;
+        self.expect(":")?;
+        if let TokenKind::Map(name) = self.kind().clone()
+            && !self.is_at(1, "[")
+            && !self.is_at(1, "..")
+        {
+            let map = Name { text: name, span: self.span() };
+            self.advance();
+            if parenthesised {
+                self.expect(")")?;
+            }
+            return Ok(StmtKind::ForMap { var, map, body: self.block()? });
+        }
+        let lo = self.expr()?;
+        self.expect("..")?;
+        let hi = self.expr()?;
+        if parenthesised {
+            self.expect(")")?;
+        }
+        Ok(StmtKind::ForRange { var, lo, hi, body: self.block()? })
+    }
+
+    fn unroll_stmt(&mut self) -> Parsed<StmtKind> {
+        self.advance();
+        let count = self.expr()?;
+        let body = self.block()?;
+        Ok(StmtKind::Unroll { count, body })
+    }
+
+    fn let_stmt(&mut self) -> Parsed<StmtKind> {
+        self.advance();
+        let var = self.variable_name()?;
+        let ty = if self.take(":") { Some(self.type_expr()?) } else { None };
+        let init = if self.take("=") { Some(self.expr()?) } else { None };
+        Ok(StmtKind::Let { var, ty, init })
+    }
+
+    fn return_stmt(&mut self) -> Parsed<StmtKind> {
+        self.advance();
+        if self.is(";") || self.is("}") || self.at_end() {
+            return Ok(StmtKind::Return(None));
+        }
+        Ok(StmtKind::Return(Some(self.expr()?)))
+    }
+
+    fn expr_stmt(&mut self) -> Parsed<StmtKind> {
+        let target = self.expr()?;
+        let op = match self.kind() {
+            TokenKind::Punct("=") => None,
+            TokenKind::Punct(punct) => match compound(punct) {
+                Some(op) => Some(op),
+                None => return Ok(StmtKind::Expr(target)),
+            },
+            _ => return Ok(StmtKind::Expr(target)),
+        };
+        if !is_place(&target) {
+            return Err(self.error(target.span, "only a variable ($x) or a map (@x) can be assigned to"));
+        }
+        self.advance();
+        let value = self.expr()?;
+        Ok(StmtKind::Assign { target, op, value })
+    }
+
+    pub(super) fn variable_name(&mut self) -> Parsed<Name> {
+        let span = self.span();
+        if let TokenKind::Var(text) = self.kind().clone() {
+            self.advance();
+            return Ok(Name { text, span });
+        }
+        Err(self.unexpected("a variable ($name)"))
+    }
+
+    pub(super) fn map_name(&mut self) -> Parsed<Name> {
+        let span = self.span();
+        if let TokenKind::Map(text) = self.kind().clone() {
+            self.advance();
+            return Ok(Name { text, span });
+        }
+        Err(self.unexpected("a map (@name)"))
+    }
+}
+
+fn ends_with_block(kind: &StmtKind) -> bool {
+    let last = match kind {
+        StmtKind::Expr(e) | StmtKind::Assign { value: e, .. } | StmtKind::Discard(e) => e,
+        _ => return false,
+    };
+    matches!(last.kind, ExprKind::Block { .. })
+}
+
+fn is_place(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Var(_) | ExprKind::Map { .. })
+}
+
+fn compound(punct: &str) -> Option<BinaryOp> {
+    Some(match punct {
+        "+=" => BinaryOp::Add,
+        "-=" => BinaryOp::Sub,
+        "*=" => BinaryOp::Mul,
+        "/=" => BinaryOp::Div,
+        "%=" => BinaryOp::Mod,
+        "<<=" => BinaryOp::Shl,
+        ">>=" => BinaryOp::Shr,
+        "&=" => BinaryOp::BitAnd,
+        "|=" => BinaryOp::BitOr,
+        "^=" => BinaryOp::BitXor,
+        _ => return None,
+    })
+}
