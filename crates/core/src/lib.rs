@@ -24,6 +24,8 @@ mod verdict;
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod tests;
 
 pub use error::Error;
 pub use losses::{ProbeLoss, ProgramCost};
