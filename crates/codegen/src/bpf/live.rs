@@ -146,7 +146,29 @@ pub(super) fn solve(function: &MFunction, mut live_in: Vec<BitSet>, kills: &[Bit
 
 #[cfg(test)]
 mod tests {
-    use super::Ranges;
+    use super::super::mir::{MBlock, MInst, MOp, Src};
+    use super::*;
+    use crate::ir::BinOp;
+
+    #[test]
+    fn a_register_changed_in_place_lives_on() {
+        let (a, b) = (Reg::virt(0), Reg::virt(1));
+        let ops = [
+            MOp::Mov { dst: a, src: Src::Imm(1) },
+            MOp::Mov { dst: b, src: Src::Imm(2) },
+            MOp::Neg { dst: b },
+            MOp::Alu { op: BinOp::Add, dst: a, src: Src::Reg(b) },
+            MOp::Mov { dst: Reg::R0, src: Src::Reg(a) },
+            MOp::Exit,
+        ];
+        let insts = ops.map(|op| MInst { op, span: strix_model::Span::default() }).to_vec();
+        let blocks = vec![MBlock { insts, weight: 1.0 }];
+        let function = MFunction { blocks, regs: Reg::virt(2).0, spills: 0, apart: Vec::new() };
+        let ranges = ranges(&function);
+        assert_eq!(ranges[a.index()].0, [(1, 9)]);
+        assert_eq!(ranges[b.index()].0, [(3, 7)]);
+        assert_eq!(ranges[0].0, [(9, 11)]);
+    }
 
     #[test]
     fn ranges_touch_without_overlap() {

@@ -103,3 +103,45 @@ fn calls_before_reads(function: &Function, flow: &Flow, reg: Vreg) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ir::{parse, print};
+
+    const FILTER: &str = "function f(v0) {
+b0:
+  v1 = load.u64 [v0]
+  branch eq v1, 0, b1, b2
+b1:
+  return 0
+b2:
+  call 5()
+  v2 = load.u64 [v0 + 8]
+  return v2
+}";
+
+    fn sunk(text: &str) -> String {
+        let mut function = parse::function(text).unwrap();
+        super::context(&mut function);
+        print::function(&function)
+    }
+
+    #[test]
+    fn the_copy_follows_the_branch() {
+        let expected = "b2:\n  v3 = copy v0\n  call ktime_get_ns()\n  v2 = load.u64 [v3 + 8]\n";
+        assert!(sunk(FILTER).contains(expected), "{}", sunk(FILTER));
+    }
+
+    #[test]
+    fn nothing_is_copied_for_nothing() {
+        for text in [
+            // No call that it must outlive, read on both sides, a way back to the reader, written to.
+            FILTER.replace("  call 5()\n", ""),
+            FILTER.replace("  return 0", "  v2 = load.u64 [v0]\n  return v2"),
+            FILTER.replace("  return v2", "  branch eq v2, 0, b2, b1"),
+            FILTER.replace("  return v2", "  v0 = copy 1\n  return v2"),
+        ] {
+            assert!(!sunk(&text).contains("copy v0"), "{text}");
+        }
+    }
+}

@@ -468,10 +468,14 @@ const SCRATCH_BYTES: usize = 32768;
 fn check(seed: u64, vars: u32, big: bool, preemptible: bool) {
     let module = sample::module(seed, vars, big);
     verify::module(&module).unwrap();
-    let context: Vec<u8> = (0..sample::CONTEXT as u8).map(|i| i.wrapping_mul(seed as u8 | 1)).collect();
-    let text = print::module(&module);
-    assert_eq!(parse::module(&text).unwrap(), module);
+    assert_eq!(parse::module(&print::module(&module)).unwrap(), module);
+    let context = (0..sample::CONTEXT as u8).map(|i| i.wrapping_mul(seed as u8 | 1)).collect();
+    agree(module, context, preemptible);
+}
 
+/// The IR as it is, optimised, and compiled must give the same and call helpers in the same order.
+fn agree(module: Module, context: Vec<u8>, preemptible: bool) {
+    let text = print::module(&module);
     let interpret = |module: &Module| {
         let mut memory = Memory::default();
         let at = memory.add(context.clone());
@@ -496,6 +500,39 @@ fn check(seed: u64, vars: u32, big: bool, preemptible: bool) {
     if preemptible {
         assert_eq!(memory.load(scratch, Size::B8), Ok(0b0101), "a level was not given back");
     }
+}
+
+#[test]
+fn variables_changed_in_place_keep_their_register_until_then() {
+    let text = "function f(v0) {
+b0:
+  v1 = load.u64 [v0]
+  v2 = load.u64 [v0 + 8]
+  v3 = mul v2, v2
+  v4 = xor v3, v2
+  v1 = add v1, 3
+  v1 = mul v1, v4
+  return v1
+}";
+    agree(parse::module(text).unwrap(), (1..65).collect(), false);
+}
+
+#[test]
+fn a_value_outlives_the_variable_it_was_copied_to() {
+    let text = "function f(v0) {
+b0:
+  v1 = load.u64 [v0]
+  v2 = add v1, 1
+  v3 = copy v2
+  v3 = load.u64 [v0 + 8]
+  v4 = mul v2, v3
+  v5 = add v4, v1
+  v1 = load.u64 [v0 + 16]
+  v6 = add v1, 1
+  v7 = xor v6, v5
+  return v7
+}";
+    agree(parse::module(text).unwrap(), (1..65).collect(), false);
 }
 
 proptest! {
