@@ -1,4 +1,5 @@
-//! The script's own C definitions: structs and unions laid out as a C compiler would for x86-64, enums, typedefs and constants.
+//! The script's own C definitions: structs and unions laid out as a C compiler would for x86-64, enums, typedefs
+//! and constants.
 
 use strix_facts::KernelFacts;
 use strix_model::{Diagnostic, Diagnostics};

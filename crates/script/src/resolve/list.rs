@@ -37,11 +37,12 @@ pub enum ListError {
     Pattern(String),
 }
 
-/// Lists what a pattern matches: an attach point with wildcards, text to be found in a name of any provider, `struct NAME` or `enum NAME`;
-/// everything when it is empty. With `verbose` parameters are looked up as well.
+/// Lists what a pattern matches: an attach point with wildcards, text to be found in a name of any provider,
+/// `struct NAME` or `enum NAME`; everything when it is empty. With `verbose` parameters are looked up as well.
 ///
 /// # Errors
-/// When the pattern makes no sense, or the only source of an answer cannot be read. A pattern that matches nothing is an empty list.
+/// When the pattern makes no sense, or the only source of an answer cannot be read. A pattern that matches nothing is
+/// an empty list.
 pub fn list(
     pattern: &str,
     facts: &KernelFacts,
@@ -101,7 +102,7 @@ fn attach_points(
             })),
             // One family that cannot be read does not take the others away.
             Err(_) if several => {}
-            Err(Problem::Missing { .. }) => {}
+            Err(Problem::Missing { .. } | Problem::NoMatch { .. }) => {}
             Err(Problem::Wrong { message, .. }) => return Err(ListError::Pattern(message)),
             Err(Problem::Facts(error)) => return Err(error.into()),
         }
@@ -310,8 +311,8 @@ impl Expander<'_> {
     }
 }
 
-/// The attach points of a script's probes, as `-l FILE` lists them; begin and end are left out. What is written wrongly goes to
-/// `diags`; what is not there is no error in a listing.
+/// The attach points of a script's probes, as `-l FILE` lists them; begin and end are left out. What is written wrongly
+/// goes to `diags`; what is not there is no error in a listing.
 pub fn list_probes(
     script: &Script,
     facts: &KernelFacts,

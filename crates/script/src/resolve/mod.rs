@@ -1,5 +1,5 @@
-//! Syntax tree → resolved tree: names become ids, attach points concrete places, parameters literals, and every probe's body
-//! stands once for each context that it runs in.
+//! Syntax tree → resolved tree: names become ids, attach points concrete places, parameters literals, and every
+//! probe's body stands once for each context that it runs in.
 //!
 //! No types are computed here but those that are written down; that is `check`'s work.
 

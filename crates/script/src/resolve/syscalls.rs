@@ -1,6 +1,7 @@
 //! Many tracepoints of system calls by one program on `raw_syscalls`.
 //!
-//! Hundreds of perf events take seconds to take down; one raw tracepoint with a table of call numbers takes none, and costs less an event.
+//! Hundreds of perf events take seconds to take down; one raw tracepoint with a table of call numbers takes none, and
+//! costs less an event.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,5 @@
-//! What a probe's body looks at: fields of `args`, arguments, the result, names. It decides which attach points can share a program.
+//! What a probe's body looks at: fields of `args`, arguments, the result, names. It decides which attach points can
+//! share a program.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,5 @@
-//! The words of the language beside its built-ins: names that are known but not supported, old names, and words that are no values.
+//! The words of the language beside its built-ins: names that are known but not supported, old names, and words that
+//! are no values.
 
 use strix_facts::nearest;
 

@@ -131,7 +131,11 @@ mod tests {
     fn said(result: super::Found) -> String {
         match result {
             Ok(found) => found.into_iter().map(|c| c.name).collect::<Vec<_>>().join(","),
-            Err(Problem::Wrong { message, .. } | Problem::Missing { message, .. }) => message,
+            Err(
+                Problem::Wrong { message, .. }
+                | Problem::Missing { message, .. }
+                | Problem::NoMatch { message },
+            ) => message,
             Err(Problem::Facts(e)) => e.to_string(),
         }
     }

@@ -51,7 +51,7 @@ pub(super) fn fentry(facts: &KernelFacts, provider: Provider, parts: &[Part]) ->
         let prefix = module.map(|m| format!("{}:", m.text)).unwrap_or_default();
         let message = format!("no matches for {} {prefix}{name}", provider.name());
         if !function.literal {
-            return Err(Problem::Missing { message, help: Vec::new() });
+            return Err(Problem::NoMatch { message });
         }
         let any = Glob::new("*");
         let all = kernel.names_like(BtfKind::Func, &any).map(|(name, _)| name);

@@ -71,7 +71,7 @@ fn missing(facts: &KernelFacts, provider: Provider, module: Option<&Part>, name:
     let prefix = module.map(|m| format!("{}:", m.text)).unwrap_or_default();
     let message = format!("no matches for {} {prefix}{name}", provider.name());
     if is_wildcard(name) {
-        return Problem::Missing { message, help: Vec::new() };
+        return Problem::NoMatch { message };
     }
     let all = facts.kernel_functions().unwrap_or_default();
     Problem::missing(message, name, all.iter().map(|f| f.name.as_str()))

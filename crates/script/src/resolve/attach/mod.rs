@@ -74,6 +74,8 @@ pub(super) enum Problem {
     Wrong { message: String, help: Vec<String> },
     /// There is nothing there: the policy for missing probes decides.
     Missing { message: String, help: Vec<String> },
+    /// A wildcard matches nothing, which matters only if the probe has nothing else.
+    NoMatch { message: String },
     /// The facts to find out cannot be read.
     Facts(FactsError),
 }
@@ -130,6 +132,7 @@ impl<'a> Expander<'a> {
         let mut all: Vec<Concrete> = Vec::new();
         let mut known: HashSet<AttachPoint> = HashSet::new();
         let mut failed = false;
+        let mut no_match = Vec::new();
         for text in &probe.attach_points {
             match self.attach_point(text) {
                 Ok(found) => {
@@ -143,10 +146,16 @@ impl<'a> Expander<'a> {
                         }
                     }
                 }
+                Err(Problem::NoMatch { message }) => no_match.push((message, text.span)),
                 Err(problem) => failed |= self.report(problem, text.span, diags),
             }
             for (message, help) in self.remarks.drain(..) {
                 diags.push(Diagnostic::warning(text.span, message).with_help(help));
+            }
+        }
+        if all.is_empty() {
+            for (message, span) in no_match {
+                failed |= self.report(Problem::Missing { message, help: Vec::new() }, span, diags);
             }
         }
         if all.is_empty() && !failed && !probe.attach_points.is_empty() {
@@ -170,6 +179,9 @@ impl<'a> Expander<'a> {
         let (mut diagnostic, help) = match problem {
             Problem::Wrong { message, help } => (Diagnostic::error(span, message), help),
             Problem::Facts(error) => (Diagnostic::error(span, error.to_string()), Vec::new()),
+            Problem::NoMatch { message } => {
+                return self.report(Problem::Missing { message, help: Vec::new() }, span, diags);
+            }
             Problem::Missing { message, mut help } => match self.missing {
                 MissingProbes::Ignore => return false,
                 MissingProbes::Warn => (Diagnostic::warning(span, format!("{message}, skipping")), help),
@@ -242,7 +254,7 @@ impl<'a> Expander<'a> {
         if all.is_empty() {
             let rest: Vec<&str> = parts.iter().skip(1).map(|p| p.text.as_str()).collect();
             let message = format!("no matches for {word} {}", rest.join(":"));
-            return Err(Problem::Missing { message, help: Vec::new() });
+            return Err(Problem::NoMatch { message });
         }
         Ok(all)
     }

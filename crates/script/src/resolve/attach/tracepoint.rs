@@ -38,7 +38,7 @@ pub(super) fn tracepoint(facts: &KernelFacts, parts: &[Part]) -> Found {
     if all.is_empty() {
         let written: Vec<&str> = parts.iter().map(|p| p.text.as_str()).collect();
         let message = format!("no matches for tracepoint {}", written.join(":"));
-        return Err(Problem::Missing { message, help: Vec::new() });
+        return Err(Problem::NoMatch { message });
     }
     Ok(all)
 }

@@ -138,7 +138,7 @@ impl Finder<'_> {
                 return Err(Problem::Missing { message, help: vec![help.to_owned()] });
             }
             if !literal {
-                return Err(Problem::Missing { message, help: Vec::new() });
+                return Err(Problem::NoMatch { message });
             }
             return Err(Problem::missing(
                 message,

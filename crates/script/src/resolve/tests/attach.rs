@@ -168,6 +168,8 @@ fn missing_probes_by_policy() {
     let run = go("warn", "kprobe:vfs_raed,kprobe:vfs_read");
     assert!(!run.failed && run.has("no matches for kprobe vfs_raed, skipping"), "{:?}", run.said);
     assert_eq!(run.hir.probes[0].attach_points, 1);
+    let run = go("error", "kprobe:vfs_read,kprobe:vfs_read.constprop.*");
+    assert!(!run.failed && run.said.is_empty(), "{:?}", run.said);
     let run = go("ignore", "kprobe:vfs_raed");
     assert!(run.said.is_empty() && run.hir.instances.is_empty(), "{:?}", run.said);
     let run = go("warn", "kprobe:vfs_raed");
