@@ -72,6 +72,7 @@ impl Checker<'_> {
             self.mixed_signs(&left, &right);
         }
         if compares(op) {
+            self.never_negative(op, &left, &right);
             return Type::Bool;
         }
         let signed = match op {
@@ -80,6 +81,25 @@ impl Checker<'_> {
             _ => joined.is_signed(),
         };
         Type::Int { size: 8, signed }
+    }
+
+    /// Warns when an unsigned number is asked whether it is below zero.
+    fn never_negative(&mut self, op: BinaryOp, left: &(&Expr, Typing), right: &(&Expr, Typing)) {
+        let (value, always) = match op {
+            BinaryOp::Lt if right.0.as_const() == Some(0) => (left, "false"),
+            BinaryOp::Ge if right.0.as_const() == Some(0) => (left, "true"),
+            BinaryOp::Gt if left.0.as_const() == Some(0) => (right, "false"),
+            BinaryOp::Le if left.0.as_const() == Some(0) => (right, "true"),
+            _ => return,
+        };
+        if value.1.flex == Flex::Yes || !matches!(value.1.ty, Type::Int { signed: false, .. }) {
+            return;
+        }
+        let (span, name) = (value.0.span, self.name(&value.1.ty));
+        self.push(|_| {
+            let message = format!("this comparison is always {always}: '{name}' is never negative");
+            Diagnostic::warning(span, message).with_help("if the number is a signed one, cast it: `(int64)…`")
+        });
     }
 
     /// An unsigned number of 8 bytes that is taken as a signed one because the other is.

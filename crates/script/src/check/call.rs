@@ -22,7 +22,7 @@ impl Checker<'_> {
     pub(super) fn call(&mut self, expr: &Expr, function: Function, args: &[Expr], name_span: Span) -> Type {
         let info = builtins::function(function);
         if info.is_aggregation() {
-            let help = format!("write `@x = {}(…);`", info.name);
+            let help = format!("write `@x = {};`", info.usage);
             self.push(|_| {
                 let message = format!("{}() must be assigned directly to a map", info.name);
                 Diagnostic::error(expr.span, message).with_help(help)

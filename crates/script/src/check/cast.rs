@@ -18,7 +18,7 @@ impl Checker<'_> {
         if let Type::Enum { id, .. } = &to {
             self.enum_constant(expr, *id, operand);
         }
-        if !self.castable(&to, &from) {
+        if !self.castable(&to, &from) && !self.is_literal_as_bytes(&to, operand) {
             let (f, t) = (self.name(&from), self.name(&to));
             return self.error(expr.span, format!("cannot cast from \"{f}\" to \"{t}\""));
         }
@@ -62,7 +62,8 @@ impl Checker<'_> {
             // The bytes of an array as a number.
             (Type::Int { .. }, Type::Array { .. }) => size(to) == size(from),
             (Type::Array { element, .. }, Type::Int { .. } | Type::Bool) => {
-                element.is_integral() && size(to) <= 8 && size(to) >= size(from)
+                let bytes = size(to);
+                element.is_integral() && bytes <= 8 && bytes.is_power_of_two() && bytes >= size(from)
             }
             (Type::Array { element, .. }, Type::Str { .. } | Type::Array { .. }) => {
                 element.is_integral() && size(to) == size(from)
@@ -71,6 +72,15 @@ impl Checker<'_> {
             (Type::Str { cap }, Type::Array { element, len }) => size(element) == 1 && cap >= len,
             _ => false,
         }
+    }
+
+    /// A literal takes as many bytes as it needs.
+    fn is_literal_as_bytes(&self, to: &Type, operand: &Expr) -> bool {
+        let Type::Array { element, .. } = to else { return false };
+        let bytes = self.types.size_of(to);
+        let ExprKind::Int { value, ty: None } = &operand.kind else { return false };
+        let needed = (64 - value.leading_zeros()).div_ceil(8);
+        element.is_integral() && matches!(bytes, 1 | 2 | 4 | 8) && needed <= bytes
     }
 
     fn enum_constant(&mut self, expr: &Expr, id: crate::types::EnumId, operand: &Expr) {

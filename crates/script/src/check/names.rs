@@ -1,6 +1,6 @@
 //! Types as people read them: `uint64`, `string[16]`, `struct task_struct *`.
 
-use strix_model::MapValue;
+use strix_model::{MapValue, StackMode};
 
 use crate::types::{Type, Types};
 
@@ -27,8 +27,8 @@ pub fn type_name(types: &Types, ty: &Type) -> String {
             let names: Vec<String> = items.iter().map(|t| type_name(types, t)).collect();
             format!("({})", names.join(","))
         }
-        Type::KernelStack { .. } => "kstack".to_owned(),
-        Type::UserStack { .. } => "ustack".to_owned(),
+        Type::KernelStack { limit, mode } => stack("kstack", *limit, *mode),
+        Type::UserStack { limit, mode } => stack("ustack", *limit, *mode),
         Type::KernelSymbol => "ksym_t".to_owned(),
         Type::UserSymbol => "usym_t".to_owned(),
         Type::Function => "func".to_owned(),
@@ -40,6 +40,16 @@ pub fn type_name(types: &Types, ty: &Type) -> String {
         Type::CgroupPath => "cgroup_path".to_owned(),
         Type::Aggregate(value) => aggregate_name(value).to_owned(),
     }
+}
+
+fn stack(name: &str, limit: u16, mode: StackMode) -> String {
+    let mode = match mode {
+        StackMode::Bpftrace => "",
+        StackMode::Perf => "perf, ",
+        StackMode::Raw => "raw, ",
+        StackMode::BuildId => "build_id, ",
+    };
+    format!("{name}({mode}{limit})")
 }
 
 fn integer(size: u8, signed: bool) -> String {

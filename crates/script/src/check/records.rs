@@ -10,6 +10,9 @@ use crate::types::{FieldLayout, RecordField, RecordId, Space, Type};
 /// Names proposed for one that is not there are looked for in this many.
 const MAX_CANDIDATES: usize = 4096;
 
+/// Anonymous members in anonymous members.
+const MAX_NESTING: u32 = 16;
+
 impl Checker<'_> {
     /// A field by name, or an error that names the nearest.
     pub(super) fn field(&mut self, record: RecordId, name: &str, span: Span) -> Option<RecordField> {
@@ -107,13 +110,27 @@ impl Checker<'_> {
         };
         let what = if def.name.is_empty() { "the record" } else { &def.name };
         let error = Diagnostic::error(span, format!("{what} has no field named \"{name}\""));
-        let names = fields.iter().map(|f| f.name.as_str()).filter(|n| !n.is_empty()).take(MAX_CANDIDATES);
-        match nearest(name, names.clone()) {
+        let mut names = Vec::new();
+        self.field_names(record, 0, &mut names);
+        match nearest(name, names.iter().copied()) {
             Some(near) => error.with_help(format!("did you mean `{near}`?")),
-            None if fields.len() <= 16 => {
-                error.with_help(format!("its fields are {}", names.collect::<Vec<_>>().join(", ")))
+            None if fields.len() <= 16 && names.len() <= 24 => {
+                error.with_help(format!("its fields are {}", names.join(", ")))
             }
             None => error,
+        }
+    }
+
+    /// Names of a record's fields and of those in anonymous members.
+    fn field_names<'s>(&'s self, record: RecordId, depth: u32, names: &mut Vec<&'s str>) {
+        for field in self.types.record(record).fields.iter().flatten() {
+            match field.ty {
+                Type::Record(inner) if field.name.is_empty() && depth < MAX_NESTING => {
+                    self.field_names(inner, depth + 1, names);
+                }
+                _ if !field.name.is_empty() && names.len() < MAX_CANDIDATES => names.push(&field.name),
+                _ => {}
+            }
         }
     }
 
