@@ -51,7 +51,11 @@ impl Lower<'_, '_> {
             ExprKind::Field { base, name, .. } => self.field_access(base, name),
             ExprKind::TupleField { base, index } => self.tuple_field(base, *index),
             ExprKind::Index { base, index } => self.index(expr, base, index),
-            ExprKind::Cast { ty, operand } => self.cast(ty, operand),
+            // The check filled in what the written type leaves open.
+            ExprKind::Cast { operand, .. } => {
+                let ty = self.type_of(expr).clone();
+                self.cast(&ty, operand)
+            }
             ExprKind::Tuple(_) => self.in_new_slot(expr),
             ExprKind::Sizeof(of) => {
                 let size = self.size_of(self.type_of(of));
