@@ -41,7 +41,15 @@ pub(super) fn fentry(facts: &KernelFacts, provider: Provider, parts: &[Part]) ->
             .collect()
         }
         Some(module) if module.literal && function.literal => {
-            let btf = facts.module_btf(&module.text)?;
+            let btf = match facts.module_btf(&module.text) {
+                Ok(btf) => btf,
+                Err(reason) if reason.is_missing() => {
+                    let message = format!("no matches for {} {}:{name}", provider.name(), module.text);
+                    let help = format!("module {} is not loaded, or has no type information", module.text);
+                    return Err(Problem::Missing { message, help: vec![help] });
+                }
+                Err(reason) => return Err(reason.into()),
+            };
             let own = btf.find(BtfKind::Func, name).filter(|id| *id >= btf.first_id());
             own.map(|_| concrete(provider, &module.text, name)).into_iter().collect()
         }

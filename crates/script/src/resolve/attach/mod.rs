@@ -273,7 +273,7 @@ impl<'a> Expander<'a> {
             Provider::Fentry | Provider::Fexit => fentry::fentry(self.facts, provider, rest),
             Provider::Uprobe | Provider::Uretprobe => {
                 let (found, remarks) =
-                    uprobe::uprobe(self.facts, self.options.pid, self.demangle, provider, rest)?;
+                    uprobe::uprobe(self.facts, self.options, self.demangle, provider, rest)?;
                 self.remarks.extend(remarks);
                 Ok(found)
             }

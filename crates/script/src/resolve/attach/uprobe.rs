@@ -9,6 +9,7 @@ use strix_model::AttachPoint;
 use super::super::number;
 use super::kprobe::split_offset;
 use super::{Concrete, Matcher, Part, Problem, Provider, argument_count};
+use crate::Options;
 
 /// What is to be attached to in a file.
 enum Wanted {
@@ -26,11 +27,12 @@ type Remarks = Vec<(String, String)>;
 /// `uprobe:[PATH:][cpp:]FUNCTION[+OFFSET]`, `uprobe:PATH:ADDRESS`. The path may only be missing with a process.
 pub(super) fn uprobe(
     facts: &KernelFacts,
-    pid: Option<u32>,
+    options: &Options,
     demangle: bool,
     provider: Provider,
     parts: &[Part],
 ) -> Result<(Vec<Concrete>, Remarks), Problem> {
+    let pid = options.pid;
     let is_language = |p: &Part| p.text == "cpp";
     let own_program = || pid.map(|pid| format!("/proc/{pid}/exe"));
     let (target, language, function) = match parts {
@@ -72,7 +74,15 @@ pub(super) fn uprobe(
         false => split_offset(&function.text, provider == Provider::Uprobe)?,
     };
     let wanted = wanted(function, name, language.is_some(), demangle);
-    let finder = Finder { facts, provider, target: &target, language: language.is_some(), name, offset };
+    let finder = Finder {
+        facts,
+        provider,
+        target: &target,
+        language: language.is_some(),
+        name,
+        offset,
+        any_address: options.unsafe_mode,
+    };
     finder.search(&wanted, function.literal)
 }
 
@@ -101,6 +111,8 @@ struct Finder<'a> {
     language: bool,
     name: &'a str,
     offset: u64,
+    /// Addresses need not lie in a known function.
+    any_address: bool,
 }
 
 impl Finder<'_> {
@@ -230,6 +242,12 @@ impl Finder<'_> {
             return Err(Problem::wrong(format!("address {address:#x} is not in {}", self.target))
                 .with_help("addresses are those of the file, as `nm` prints them"));
         };
+        // A breakpoint in the middle of data or of an instruction breaks the program.
+        let holds = |f: &FunctionSymbol| (f.address..f.address.saturating_add(f.size)).contains(&address);
+        if !self.any_address && !binary.functions().iter().any(holds) {
+            return Err(Problem::wrong(format!("could not resolve address: {}:{address:#x}", self.target))
+                .with_help("no known function is there; --unsafe attaches all the same"));
+        }
         let path = path.to_owned();
         let point = match self.provider {
             Provider::Uretprobe => AttachPoint::Uretprobe { path, symbol: None, file_offset },
