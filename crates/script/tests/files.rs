@@ -11,7 +11,7 @@ use std::{env, fs};
 use strix_facts::KernelFacts;
 use strix_model::{Diagnostics, Severity, SourceMap};
 use strix_script::check::type_name;
-use strix_script::hir::{Typed, VarId};
+use strix_script::hir::Typed;
 use strix_script::{Options, check, limits, resolve};
 
 const DEFAULT_FACTS: &str = "6.18-x86_64";
@@ -70,7 +70,6 @@ fn types(typed: &Typed) -> String {
     }
     for (instance, vars) in typed.hir.instances.iter().zip(&typed.vars) {
         for (n, ty) in vars.iter().enumerate() {
-            let VarId(_) = VarId(n as u32);
             let line = format!("{}: {}\n", instance.vars[n].name, name(ty));
             if !out.contains(&line) {
                 out.push_str(&line);

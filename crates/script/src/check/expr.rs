@@ -199,6 +199,12 @@ impl Checker<'_> {
         if left == Type::Void && right == Type::Void {
             return Type::Void;
         }
+        if is_void_call(then) || is_void_call(els) {
+            let (l, r) = (self.name(&left), self.name(&right));
+            let message =
+                format!("branches must return the same type or compatible types: have '{l}' and '{r}'");
+            return self.error(expr.span, message);
+        }
         let left = Typing { flex: self.flex(then), ty: left };
         let right = Typing { flex: self.flex(els), ty: right };
         self.unify(expr, (then, left), (els, right))
@@ -236,6 +242,10 @@ impl Checker<'_> {
     /// A condition: an integer, a truth value or a pointer.
     pub(super) fn condition(&mut self, expr: &Expr) {
         let ty = self.value(expr);
+        if expr.as_str().is_some() {
+            // A constant: whether there is text in it.
+            return;
+        }
         if !matches!(
             ty,
             Type::Void | Type::Int { .. } | Type::Enum { .. } | Type::Bool | Type::Pointer { .. }
@@ -249,5 +259,14 @@ impl Checker<'_> {
                 }
             });
         }
+    }
+}
+
+/// A call that has no value.
+fn is_void_call(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Call { function, .. } => builtins::function(*function).is_void(),
+        ExprKind::Block { value, .. } => is_void_call(value),
+        _ => false,
     }
 }

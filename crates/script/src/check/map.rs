@@ -171,7 +171,7 @@ impl Checker<'_> {
 
     fn undefined(&mut self, map: MapId, span: Span) {
         let reported = &mut self.maps[map.0 as usize].reported;
-        if self.searching || *reported {
+        if self.searching || *reported || self.errors_before {
             return;
         }
         *reported = true;
@@ -216,7 +216,6 @@ impl Checker<'_> {
                 continue;
             };
             let aggregate = matches!(value.typing.ty, Type::Aggregate(_));
-            let scalar = !matches!(slot.keyed, Some((true, _)));
             let (name, span, used) = (def.name.clone(), def.span, value.span);
             if kind.is_percpu() != aggregate {
                 let kinds = |percpu| if percpu { "percpuhash or percpulruhash" } else { "hash or lruhash" };
@@ -227,12 +226,6 @@ impl Checker<'_> {
                         kinds(aggregate)
                     );
                     Diagnostic::error(span, message).with_label(used, "this value")
-                });
-            } else if scalar {
-                let used = slot.keyed.map_or(span, |(_, s)| s);
-                self.push(|_| {
-                    Diagnostic::error(span, format!("{name} is declared with entries but used without a key"))
-                        .with_label(used, "used here")
                 });
             }
         }

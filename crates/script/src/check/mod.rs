@@ -47,6 +47,7 @@ const MAX_DEPTH: u32 = 400;
 pub fn check(mut hir: Hir, facts: &KernelFacts, options: &Options, diags: &mut Diagnostics) -> Option<Typed> {
     let types = std::mem::take(&mut hir.types);
     let mut checker = Checker::new(&hir, types, facts, options);
+    checker.errors_before = diags.has_errors();
     checker.settle();
     checker.report(diags);
     let Checker { types, exprs, vars, maps, .. } = checker;
@@ -56,6 +57,12 @@ pub fn check(mut hir: Hir, facts: &KernelFacts, options: &Options, diags: &mut D
         return None;
     }
     hir.types = types;
+    for (def, ty) in hir.maps.iter_mut().zip(&maps) {
+        // The kind and the entries that a map is declared with are for its keys; without keys it is one value.
+        if ty.key == Type::Void {
+            def.declared = None;
+        }
+    }
     Some(Typed { hir, exprs, vars, maps })
 }
 
@@ -76,6 +83,8 @@ pub(crate) struct Checker<'a> {
     changed: bool,
     /// `@x++` and `@x += …` alone make an integer of `@x`.
     self_made: bool,
+    /// Something was wrong before this stage: what is missing here may be missing for that.
+    errors_before: bool,
     /// The body being checked.
     instance: usize,
     depth: u32,
@@ -96,6 +105,7 @@ impl<'a> Checker<'a> {
             searching: true,
             changed: false,
             self_made: false,
+            errors_before: false,
             instance: 0,
             depth: 0,
         }

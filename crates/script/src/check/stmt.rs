@@ -217,7 +217,7 @@ impl Checker<'_> {
 
     /// Warns when some values of an integer change as they are stored.
     pub(super) fn check_fit(&mut self, to: &Type, typing: &Typing, value: &Expr) {
-        if fits(to, typing, value.as_const()) == Fit::Lossy {
+        if fits(to, typing, value.as_const()) != Fit::Yes {
             self.lossy(value, &typing.ty, to);
         }
     }
@@ -276,7 +276,7 @@ impl Checker<'_> {
         let key = self.maps[map.0 as usize].key.as_ref().map_or(Type::Void, |s| s.typing.ty.clone());
         if key != Type::Void && value != Type::Void {
             self.set_entry(var, Type::Tuple(vec![key, value]), span);
-        } else if !self.searching {
+        } else if !self.searching && !self.errors_before {
             let known: Vec<String> = self.hir.maps.iter().map(|m| m.name.clone()).collect();
             let error = Diagnostic::error(span, format!("undefined map: {name}"));
             let near = nearest(&name, known.iter().map(String::as_str)).map(str::to_owned);

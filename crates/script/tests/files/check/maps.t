@@ -155,3 +155,15 @@ let @a = percpuhash(10);
 begin { @a[1] = count(); }
 ----
 @a[int64]: count_t
+
+====
+let @a = hash(10);
+begin { @a = 1; }
+----
+@a: int64
+
+====
+begin { $x = pid ? 1 : cat("x"); @y = foo(); print(@y); }
+----
+error: branches must return the same type or compatible types: have 'int64' and 'void' at 1:14 `pid ? 1 : cat("x")`
+error: unknown function: 'foo' at 1:39 `foo`

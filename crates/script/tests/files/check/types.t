@@ -57,8 +57,6 @@ error: type mismatch for '==': comparing string[2] with int64 at 1:44 `"a" == 1`
 ====
 begin { if ("x") { } if (comm) { } if (comm == "x" && pid) { } }
 ----
-error: invalid condition: string[2] at 1:12 `("x")`
-  help: compare it: `!= ""`
 error: invalid condition: string[16] at 1:25 `(comm)`
   help: compare it: `!= ""`
 
