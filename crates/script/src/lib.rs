@@ -10,6 +10,7 @@ pub mod hir;
 pub mod limits;
 pub mod lower;
 mod options;
+pub mod pipeline;
 pub mod resolve;
 pub mod types;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use strix_model::{Insn, MapRef, MapRefKind};
+use strix_model::{FunctionInfo, Insn, MapRef, MapRefKind};
 
 use super::isa;
 use crate::{Compiled, helper};
@@ -10,18 +10,24 @@ use crate::{Compiled, helper};
 /// A program's text: a line for each instruction with its number, and a line before each function.
 #[must_use]
 pub fn program(program: &Compiled) -> String {
+    code(&program.insns, &program.functions, &program.map_refs)
+}
+
+/// The text of a program's parts.
+#[must_use]
+pub fn code(insns: &[Insn], functions: &[FunctionInfo], map_refs: &[MapRef]) -> String {
     let mut out = String::new();
-    for (index, function) in program.functions.iter().enumerate() {
-        let end = program.functions.get(index + 1).map_or(program.insns.len(), |next| next.insn as usize);
+    for (index, function) in functions.iter().enumerate() {
+        let end = functions.get(index + 1).map_or(insns.len(), |next| next.insn as usize);
         let start = function.insn as usize;
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{}:", function.name);
         let mut at = start;
         while at < end {
-            let next = program.insns.get(at + 1);
-            let map = program.map_refs.iter().find(|reference| reference.insn as usize == at);
-            let _ = writeln!(out, "{at:4}: {}", instruction(program.insns[at], next.copied(), at, map));
-            at += if is_wide(program.insns[at]) { 2 } else { 1 };
+            let next = insns.get(at + 1);
+            let map = map_refs.iter().find(|reference| reference.insn as usize == at);
+            let _ = writeln!(out, "{at:4}: {}", instruction(insns[at], next.copied(), at, map));
+            at += if is_wide(insns[at]) { 2 } else { 1 };
         }
     }
     out
