@@ -18,8 +18,11 @@ const MAX_VALUE: u32 = 16 << 10;
 /// Bytes of a per-CPU map's value (`PCPU_MIN_UNIT_SIZE` in linux/percpu.h).
 const MAX_PERCPU_VALUE: u32 = 32 << 10;
 
-/// Bytes of a record in the ring, whose smallest size is 4 KiB a page.
+/// Bytes of a record in the ring.
 const MAX_RECORD: u32 = 32 << 10;
+
+/// Bytes of a page of the ring.
+const PAGE: u32 = 4096;
 
 /// Bytes of the header of a record.
 const RECORD_HEADER: u32 = 8;
@@ -248,10 +251,12 @@ impl Limits<'_> {
             _ => return,
         };
         let size = size + u64::from(RECORD_HEADER);
-        if size > u64::from(MAX_RECORD) {
+        // A record larger than the ring that the script asks for could never be sent.
+        let ring = u64::from(self.typed.hir.config.ring_pages) * u64::from(PAGE);
+        let most = if ring == 0 { u64::from(MAX_RECORD) } else { u64::from(MAX_RECORD).min(ring / 2) };
+        if size > most {
             let name = builtins::function(function).name;
-            let message =
-                format!("{name}() sends {size} bytes at once: more than {MAX_RECORD} are not supported");
+            let message = format!("{name}() sends {size} bytes at once: more than {most} are not supported");
             let help = match function {
                 Function::Join => "lower the setting max_strlen",
                 _ => "shorten its strings: str(pointer, length)",

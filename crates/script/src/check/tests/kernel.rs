@@ -209,6 +209,10 @@ fn sizes() {
     assert!(said(&everything, strings(20)).is_empty());
     let found = said(&everything, strings(40));
     assert!(found[0].starts_with("printf() sends 40968 bytes at once"), "{found:?}");
+    let mut hir = script(vec![strings(3)]);
+    hir.config.ring_pages = 1;
+    let found = checked(hir, &everything).unwrap_err();
+    assert!(found[0].starts_with("printf() sends 3080 bytes at once: more than 2048"), "{found:?}");
     let str = || call(Function::Str, vec![builtin(Variable::Arg(0))]);
     let keys = |n: usize| vec![set(place(0, (0..n).map(|_| str()).collect()), int(1))];
     assert!(said(&everything, keys(3)).is_empty());
