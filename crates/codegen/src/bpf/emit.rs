@@ -54,7 +54,7 @@ impl Emitter {
         let mut span = None;
         let first = self.insns.len();
         for (index, block) in function.blocks.iter().enumerate() {
-            if let Some(same) = self.same_exit(&block.insts, first) {
+            if let Some(same) = self.same_exit(function, index, first) {
                 starts.push(same);
                 continue;
             }
@@ -85,18 +85,17 @@ impl Emitter {
     }
 
     /// Where a block that only returns a constant already stands as the end of another, if nothing falls into it.
-    fn same_exit(&self, block: &[MInst], first: usize) -> Option<usize> {
+    fn same_exit(&self, function: &MFunction, index: usize, first: usize) -> Option<usize> {
         const EXIT: u8 = isa::JMP | isa::EXIT;
-        const GOTO: u8 = isa::JMP | isa::JA;
         let [MInst { op: MOp::Mov { dst: Reg::R0, src: Src::Imm(imm) }, .. }, MInst { op: MOp::Exit, .. }] =
-            block
+            &function.blocks[index].insts[..]
         else {
             return None;
         };
-        let insns = &self.insns[first..];
-        let falls = !matches!(insns.last()?.code, EXIT | GOTO);
+        // The block before goes on here without a jump.
+        let falls = index > 0 && function.blocks[index - 1].successors().contains(&index);
         let set = Insn { code: isa::ALU64 | isa::MOV, regs: 0, off: 0, imm: *imm };
-        let at = insns.windows(2).rposition(|pair| pair[0] == set && pair[1].code == EXIT)?;
+        let at = self.insns[first..].windows(2).rposition(|pair| pair[0] == set && pair[1].code == EXIT)?;
         (!falls).then_some(first + at)
     }
 

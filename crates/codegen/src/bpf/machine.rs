@@ -39,6 +39,60 @@ const CONDS: [Cond; 11] = [
 
 const ATOMICS: [AtomicOp; 5] = [AtomicOp::Add, AtomicOp::Or, AtomicOp::And, AtomicOp::Xor, AtomicOp::Xchg];
 
+/// What kernels up to 6.1 ask of the graph: every instruction can be reached, and a loop is closed by a jump.
+pub(super) fn check_graph(program: &Compiled) {
+    let count = program.insns.len();
+    let mut state = vec![0u8; count];
+    // An instruction and which of its successors come next.
+    let mut path: Vec<(usize, usize)> = Vec::new();
+    let enter = |at: usize, path: &mut Vec<(usize, usize)>, state: &mut Vec<u8>, by_jump: bool| {
+        assert!(at < count, "a jump out of the program");
+        match state[at] {
+            0 => {
+                state[at] = 1;
+                path.push((at, 0));
+            }
+            1 => assert!(by_jump, "{at}: a loop is closed by falling into it"),
+            _ => {}
+        }
+    };
+    for function in &program.functions {
+        enter(function.insn as usize, &mut path, &mut state, false);
+        while let Some(&(at, step)) = path.last() {
+            let insn = program.insns[at];
+            let class = insn.code & 7;
+            let jumps = matches!(class, isa::JMP | isa::JMP32);
+            let op = insn.code & 0xf0;
+            let target = (at + 1).wrapping_add_signed(insn.off as isize);
+            let next: &[(usize, bool)] = match op {
+                isa::EXIT if jumps => &[],
+                isa::JA if jumps => &[(target, true)],
+                isa::CALL if jumps => &[(at + 1, false)],
+                _ if jumps => &[(at + 1, true), (target, true)],
+                _ if class == isa::LD => &[(at + 2, false)],
+                _ => &[(at + 1, false)],
+            };
+            match next.get(step) {
+                Some(&(to, by_jump)) => {
+                    if let Some(last) = path.last_mut() {
+                        last.1 += 1;
+                    }
+                    enter(to, &mut path, &mut state, by_jump);
+                }
+                None => {
+                    state[at] = 2;
+                    path.pop();
+                }
+            }
+        }
+    }
+    let mut at = 0;
+    while at < count {
+        assert!(state[at] == 2, "{at}: cannot be reached");
+        at += if program.insns[at].code & 7 == isa::LD { 2 } else { 1 };
+    }
+}
+
 pub(super) fn run(
     program: &Compiled,
     context: u64,

@@ -490,6 +490,7 @@ fn agree(module: Module, context: Vec<u8>, preemptible: bool) {
 
     let options = Options { preemptible, ..Options::new(MapIdx(9)) };
     let compiled = compile(module, "main", &options).unwrap();
+    machine::check_graph(&compiled);
     let mut memory = Memory::default();
     let at = memory.add(context.clone());
     let scratch = memory.add(vec![0xbb; SCRATCH_BYTES]);

@@ -1,5 +1,7 @@
 //! The control-flow graph of a function: predecessors, order, dominators, loops, liveness.
 
+use std::collections::BTreeMap;
+
 use super::{BlockId, Function, Op, Vreg};
 use crate::bitset::{BitSet, Shared};
 
@@ -14,6 +16,10 @@ pub(crate) struct Flow {
     pub(crate) idom: Vec<Option<BlockId>>,
     /// How many loops each block is in.
     pub(crate) depth: Vec<u32>,
+    /// Blocks of each loop, by its header.
+    pub(crate) loops: BTreeMap<BlockId, BitSet>,
+    /// Whether each loop is entered at its header only.
+    pub(crate) reducible: bool,
 }
 
 impl Flow {
@@ -27,7 +33,8 @@ impl Flow {
             }
         }
         let idom = dominators(&rpo, &preds);
-        let mut flow = Self { depth: vec![0; succs.len()], preds, rpo, idom };
+        let mut flow =
+            Self { depth: vec![0; succs.len()], preds, rpo, idom, loops: BTreeMap::new(), reducible: true };
         flow.find_loops(&succs);
         flow
     }
@@ -51,12 +58,16 @@ impl Flow {
     }
 
     fn find_loops(&mut self, succs: &[Vec<BlockId>]) {
-        let mut bodies: std::collections::BTreeMap<BlockId, BitSet> = std::collections::BTreeMap::new();
+        let mut bodies: BTreeMap<BlockId, BitSet> = BTreeMap::new();
         let mut number = vec![0; succs.len()];
         self.rpo.iter().enumerate().for_each(|(index, block)| number[block.0 as usize] = index);
         for &tail in &self.rpo {
             for &head in &succs[tail.0 as usize] {
-                if number[head.0 as usize] > number[tail.0 as usize] || !self.dominates(head, tail) {
+                if number[head.0 as usize] > number[tail.0 as usize] {
+                    continue;
+                }
+                if !self.dominates(head, tail) {
+                    self.reducible = false;
                     continue;
                 }
                 let body = bodies.entry(head).or_insert_with(|| BitSet::new(succs.len()));
@@ -73,6 +84,7 @@ impl Flow {
         for body in bodies.values() {
             body.iter().for_each(|block| self.depth[block] += 1);
         }
+        self.loops = bodies;
     }
 }
 

@@ -11,12 +11,26 @@ pub(crate) fn run(function: &mut Function) {
         fold_branch(&mut function.blocks[index].term);
     }
     share_returns(function);
-    for index in 0..function.blocks.len() {
-        thread(function, BlockId(index as u32));
-    }
+    thread_all(function);
     drop_unreachable(function);
     merge_chains(function);
     drop_unreachable(function);
+}
+
+/// Threads jumps, unless that would give a loop a second entrance: older kernels refuse a loop that is closed by falling
+/// into it, and the layout can only rule that out where loops have one header.
+fn thread_all(function: &mut Function) {
+    let flow = Flow::new(function);
+    if !flow.reducible {
+        return;
+    }
+    let before = function.clone();
+    for index in 0..function.blocks.len() {
+        thread(function, BlockId(index as u32), &flow);
+    }
+    if !Flow::new(function).reducible {
+        *function = before;
+    }
 }
 
 fn fold_branch(term: &mut Terminator) {
@@ -62,7 +76,7 @@ fn share_returns(function: &mut Function) {
 }
 
 /// Moves the edges out of a block past empty blocks.
-fn thread(function: &mut Function, id: BlockId) {
+fn thread(function: &mut Function, id: BlockId, flow: &Flow) {
     for _ in 0..HOPS {
         let block = &function.blocks[id.0 as usize];
         let mut span = block.term_span;
@@ -70,16 +84,19 @@ fn thread(function: &mut Function, id: BlockId) {
             Terminator::Jump(to) if to != id => match &function.blocks[to.0 as usize] {
                 // A copy of the decision is no dearer than the jump to it, and here it may be known.
                 next @ Block { term: Terminator::Branch { .. } | Terminator::Return(_), .. }
-                    if next.insts.is_empty() =>
+                    if next.insts.is_empty() && may_pass(function, to, flow) =>
                 {
                     span = next.term_span;
                     Some(next.term.clone())
                 }
-                _ => skip(function, block, to, None).map(Terminator::Jump),
+                _ => skip(function, flow, block, to, None).map(Terminator::Jump),
             },
             Terminator::Branch { cond, lhs, rhs, then, els, unlikely } => {
                 let edge = |taken: bool| Some((cond, lhs, rhs, taken));
-                match (skip(function, block, then, edge(true)), skip(function, block, els, edge(false))) {
+                match (
+                    skip(function, flow, block, then, edge(true)),
+                    skip(function, flow, block, els, edge(false)),
+                ) {
                     (None, None) => None,
                     (new_then, new_els) => Some(Terminator::Branch {
                         cond,
@@ -101,13 +118,20 @@ fn thread(function: &mut Function, id: BlockId) {
     }
 }
 
+/// Whether a block may be gone around. The header of a loop may if it decides about leaving the loop: the other side is the header then.
+fn may_pass(function: &Function, block: BlockId, flow: &Flow) -> bool {
+    let Some(body) = flow.loops.get(&block) else { return true };
+    let inside = function.blocks[block.0 as usize].term.successors();
+    inside.into_iter().filter(|target| body.contains(target.0 as usize)).count() == 1
+}
+
 /// A branch, and whether it was taken.
 type Edge = (Cond, Operand, Operand, bool);
 
 /// Where control goes on after an empty block reached from `block`, if that is certain.
-fn skip(function: &Function, block: &Block, to: BlockId, edge: Option<Edge>) -> Option<BlockId> {
+fn skip(function: &Function, flow: &Flow, block: &Block, to: BlockId, edge: Option<Edge>) -> Option<BlockId> {
     let next = &function.blocks[to.0 as usize];
-    if !next.insts.is_empty() {
+    if !next.insts.is_empty() || !may_pass(function, to, flow) {
         return None;
     }
     match next.term {
@@ -221,6 +245,23 @@ mod tests {
         assert_eq!(
             apply(text, super::run),
             "b0:\nbranch eq v0, 3, b1, b2\nb1:\ncall ktime_get_ns()\nreturn 1\nb2:\ncall get_prandom_u32()\nreturn 2"
+        );
+    }
+
+    #[test]
+    fn a_loop_keeps_one_entrance() {
+        let text = "function f(v0) {\nb0:\n  v1 = load.u64 [v0]\n  jump b1\nb1:\n  branch eq v1, 3, b2, b3\nb2:\n  v1 = call 5()\n  jump b4\nb3:\n  v1 = call 7()\n  jump b4\nb4:\n  branch eq v1, 0, b5, b1\nb5:\n  return 0\n}";
+        assert!(
+            apply(text, super::run).contains("v1 = load.u64 [v0]\njump b1\nb1:\nbranch eq v1, 3, b2, b3")
+        );
+    }
+
+    #[test]
+    fn a_loop_that_tests_first_is_turned() {
+        let text = "function f(v0) {\nb0:\n  v1 = copy 0\n  jump b1\nb1:\n  branch ult v1, v0, b2, b3\nb2:\n  v1 = add v1, 1\n  jump b1\nb3:\n  return v1\n}";
+        assert_eq!(
+            apply(text, super::run),
+            "b0:\nv1 = copy 0\nbranch ult 0, v0, b1, b2\nb1:\nv1 = add v1, 1\nbranch ult v1, v0, b1, b2\nb2:\nreturn v1"
         );
     }
 
