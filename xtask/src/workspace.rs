@@ -76,9 +76,14 @@ fn is_newer(file: &Path, than: &Path) -> bool {
     matches!((time(file), time(than)), (Some(a), Some(b)) if a > b)
 }
 
+/// `PATH`, or where programs usually are: the first process of a guest has none.
+pub(crate) fn search_path() -> String {
+    std::env::var("PATH").unwrap_or_else(|_| "/bin:/usr/bin:/sbin:/usr/sbin".into())
+}
+
 /// Looks a program up in `PATH`, and in the sbin directories that a user's `PATH` often lacks.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = search_path();
     let sbin = ["/usr/sbin", "/sbin"].map(PathBuf::from);
     std::env::split_paths(&path).chain(sbin).map(|dir| dir.join(name)).find(|file| file.is_file())
 }

@@ -9,7 +9,7 @@ use super::{Agree, Body, Case, Stop, needs};
 use crate::Result;
 use crate::outcome::Outcome;
 use crate::process::{self, Background};
-use crate::workspace::Workloads;
+use crate::workspace::{self, Workloads};
 
 /// A tracer prints this line on stdout (old ones on stderr) once it has attached, when the variable of that name is set.
 pub(crate) const NOTIFY: &str = "__BPFTRACE_NOTIFY_PROBES_ATTACHED";
@@ -185,8 +185,7 @@ impl Bench {
             }
         }
         let mut command = command_of(&words)?;
-        let path = std::env::var("PATH").unwrap_or_else(|_| "/bin:/usr/bin:/sbin:/usr/sbin".into());
-        command.env("PATH", format!("{}:{path}", self.scratch.join("bin").display()));
+        command.env("PATH", format!("{}:{}", self.scratch.join("bin").display(), workspace::search_path()));
         command.env(NOTIFY, "1").env_remove("NO_COLOR");
         command.envs(case.env.iter().map(|(key, value)| (key, fill(value))));
         Ok(command)

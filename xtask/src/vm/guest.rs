@@ -39,6 +39,8 @@ fn run() -> Result {
         mount(Some(kind), place, Some(kind), MsFlags::empty(), none)
             .map_err(|e| format!("mount {place}: {e}"))?;
     }
+    // As udev would; programs rely on it.
+    std::os::unix::fs::symlink("/proc/self/fd", "/dev/fd")?;
     let workload = PathBuf::from("/bin/workload");
     if let Err(error) = process::quiet(Command::new(&workload).arg("lo")) {
         println!("{MARK} note {error}");
