@@ -66,7 +66,7 @@ fn with_limits(module: &Module, options: &Options, callback: u32) -> Result<Comp
     for (index, function) in module.functions.iter().enumerate().skip(1) {
         plans.push(plan(function, limits[index], options)?);
     }
-    let below = module.functions.iter().enumerate().skip(1).map(|(index, _)| plans[index - 1].1);
+    let below = module.functions.iter().enumerate().skip(1).map(|(index, _)| plans[index - 1].1.stack);
     let below: Vec<u32> = std::iter::once(0).chain(below).collect();
     limits[0] = STACK.saturating_sub(chain(module, &below, 0, 0));
     plans.insert(0, plan(&module.functions[0], limits[0], options)?);
@@ -80,7 +80,7 @@ fn with_limits(module: &Module, options: &Options, callback: u32) -> Result<Comp
         scratch::Value::new(options.scratch, options.scratch_busy, preemptible, &sizes, span)?;
     let mut emitter = Emitter::default();
     let mut stacks = Vec::new();
-    for (index, function) in module.functions.iter().enumerate() {
+    for (index, (function, (_, planned))) in module.functions.iter().zip(plans).enumerate() {
         let placed = match users.iter().position(|&user| user == index) {
             Some(user) => {
                 let mut function = function.clone();
@@ -88,7 +88,7 @@ fn with_limits(module: &Module, options: &Options, callback: u32) -> Result<Comp
                 opt::tidy(&mut function);
                 place(&function)?
             }
-            None => place(function)?,
+            None => planned,
         };
         if placed.stack > limits[index] {
             let kind = ErrorKind::StackExhausted { needed: placed.stack, limit: limits[index] };
@@ -131,9 +131,9 @@ fn chain(module: &Module, stacks: &[u32], of: usize, depth: usize) -> u32 {
         .unwrap_or(0)
 }
 
-/// Finds which slots have to leave the stack so that slots and spilled registers fit into `limit` bytes, and how many of
-/// them the function then needs.
-fn plan(function: &Function, limit: u32, options: &Options) -> Result<(Vec<SlotId>, u32), CodegenError> {
+/// Finds which slots have to leave the stack so that slots and spilled registers fit into `limit` bytes, and
+/// what the function is then like.
+fn plan(function: &Function, limit: u32, options: &Options) -> Result<(Vec<SlotId>, Placed), CodegenError> {
     let preemptible = options.preemptible && options.atomics_fetch;
     let mut reserved = 0;
     loop {
@@ -151,7 +151,7 @@ fn plan(function: &Function, limit: u32, options: &Options) -> Result<(Vec<SlotI
             place(&trial)?
         };
         if placed.stack <= limit || reserved >= limit {
-            return Ok((moved, placed.stack));
+            return Ok((moved, placed));
         }
         reserved += (placed.stack - limit).next_multiple_of(8);
     }
