@@ -84,7 +84,6 @@ WORKLOAD {workload} getppid 200
 CHECK
   @[110] == 200
   @[157] == 1
-DIFF maps
 
 NAME rawtracepoint-btf-args
 PROG rawtracepoint:sched_process_exec /comm == "exe"/ { @[str(args.bprm->filename)] = count(); }
@@ -198,7 +197,6 @@ CHECK
   @[workload_middle] == 5
   @[workload_outer] == 5
   keys(@) == 3
-DIFF maps
 
 NAME uprobe-cpp-name
 PROG uprobe:{workload}:cpp:"strix::add" { @n = count(); @sum = sum(arg0 + arg1); }
