@@ -10,7 +10,7 @@ use strix_syntax::ast;
 
 use crate::hir::{Hir, Instance, Typed};
 use crate::lower::{Lowered, LoweredProgram};
-use crate::{Options, check, lower, resolve};
+use crate::{Options, check, limits, lower, resolve};
 
 /// Compiles a script to a plan. `None` exactly when `diags` has errors.
 pub fn compile(
@@ -35,7 +35,9 @@ pub fn front(
 ) -> Option<Typed> {
     let script = parse(sources, file, diags);
     let hir = resolve(&script, facts, options, diags)?;
-    check::check(hir, facts, options, diags)
+    let typed = check::check(hir, facts, options, diags)?;
+    limits::check(&typed, facts, options, diags);
+    (!diags.has_errors()).then_some(typed)
 }
 
 /// Text → tree.

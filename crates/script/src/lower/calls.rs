@@ -196,7 +196,7 @@ impl Lower<'_, '_> {
         }
         match self.expr(arg) {
             Value::Remote(remote) => self.remote_address(remote),
-            value => self.to_scalar(value, &Type::U64),
+            value => self.scalar_of(value, &Type::U64),
         }
     }
 

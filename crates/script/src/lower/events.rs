@@ -245,7 +245,7 @@ impl Lower<'_, '_> {
         let base = match self.expr(array) {
             Value::Scalar(base) => base,
             Value::Remote(remote) => self.remote_address(remote),
-            other => self.to_scalar(other, &Type::U64),
+            other => self.scalar_of(other, &Type::U64),
         };
         let action = Action::Join { record: JoinRecord { cap, max: JOIN_MAX }, separator };
         self.send(action, strings + cap * JOIN_MAX, |l, record| {

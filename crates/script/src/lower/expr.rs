@@ -23,7 +23,7 @@ impl Lower<'_, '_> {
     pub(super) fn scalar(&mut self, expr: &Expr) -> Operand {
         let value = self.expr(expr);
         let ty = self.type_of(expr).clone();
-        self.to_scalar(value, &ty)
+        self.scalar_of(value, &ty)
     }
 
     fn expr_kind(&mut self, expr: &Expr) -> Value {
@@ -145,7 +145,7 @@ impl Lower<'_, '_> {
             let from = l.type_of(e).clone();
             let value = l.expr(e);
             if l.type_of(e) != &Type::Void {
-                let scalar = l.to_scalar(value, &from);
+                let scalar = l.scalar_of(value, &from);
                 let scalar = l.convert(scalar, &from, &ty);
                 l.b().copy(result, scalar);
             }
@@ -202,7 +202,7 @@ impl Lower<'_, '_> {
             _ => Space::Unknown,
         };
         let remote = Value::Remote(Remote { base: pointer, off: 0, space });
-        if ty.is_scalar() { Value::Scalar(self.to_scalar(remote, ty)) } else { remote }
+        if ty.is_scalar() { Value::Scalar(self.scalar_of(remote, ty)) } else { remote }
     }
 
     fn address_of(&mut self, operand: &Expr) -> Value {
@@ -330,7 +330,7 @@ impl Lower<'_, '_> {
                         self.b().branch(Cond::Ne, first, 0, yes, no);
                     }
                     value => {
-                        let scalar = self.to_scalar(value, &ty);
+                        let scalar = self.scalar_of(value, &ty);
                         self.b().branch(Cond::Ne, scalar, 0, yes, no);
                     }
                 }
@@ -383,7 +383,7 @@ impl Lower<'_, '_> {
         let value = self.expr(operand);
         match (ty, &from) {
             (to, from) if to.is_scalar() && from.is_scalar() => {
-                let scalar = self.to_scalar(value, from);
+                let scalar = self.scalar_of(value, from);
                 Value::Scalar(self.convert(scalar, from, to))
             }
             // Bytes taken as a number, or a number as bytes.
@@ -393,7 +393,7 @@ impl Lower<'_, '_> {
             }
             (to, from) if from.is_scalar() => {
                 let slot = self.slot_for("cast", to);
-                let scalar = self.to_scalar(value, from);
+                let scalar = self.scalar_of(value, from);
                 let size = self.size_of(to).min(8);
                 let word = Type::Int { size: size as u8, signed: false };
                 self.store_scalar(scalar, &word, slot);
@@ -426,7 +426,7 @@ impl Lower<'_, '_> {
             return self.args_field(&field);
         }
         let found = self.field(value, &field.ty, field.offset, &field.layout);
-        if field.ty.is_scalar() { Value::Scalar(self.to_scalar(found, &field.ty)) } else { found }
+        if field.ty.is_scalar() { Value::Scalar(self.scalar_of(found, &field.ty)) } else { found }
     }
 
     fn offset_of(&self, of: &Expr, path: &[String]) -> i64 {
@@ -479,7 +479,7 @@ impl Lower<'_, '_> {
             let step = self.b().bin_operand(BinOp::Mul, at, i64::from(size));
             let address = self.b().bin_operand(BinOp::Add, pointer, step);
             let remote = Value::Remote(Remote { base: address, off: 0, space });
-            return if ty.is_scalar() { Value::Scalar(self.to_scalar(remote, &ty)) } else { remote };
+            return if ty.is_scalar() { Value::Scalar(self.scalar_of(remote, &ty)) } else { remote };
         }
         let value = self.expr(base);
         let found = match (value, index.as_const()) {
@@ -499,7 +499,7 @@ impl Lower<'_, '_> {
             }
             (value, Some(_)) => value,
         };
-        if ty.is_scalar() { Value::Scalar(self.to_scalar(found, &ty)) } else { found }
+        if ty.is_scalar() { Value::Scalar(self.scalar_of(found, &ty)) } else { found }
     }
 
     /// Element of an array of ours at a subscript that is only known when it runs; past the end it is the last element.

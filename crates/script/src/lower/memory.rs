@@ -81,7 +81,7 @@ impl Lower<'_, '_> {
     }
 
     /// The scalar that a value is.
-    pub(super) fn to_scalar(&mut self, value: Value, ty: &Type) -> Operand {
+    pub(super) fn scalar_of(&mut self, value: Value, ty: &Type) -> Operand {
         match value {
             Value::Scalar(operand) => operand,
             Value::Memory(place) => self.load(place, ty),
@@ -104,7 +104,7 @@ impl Lower<'_, '_> {
     pub(super) fn load_bits(&mut self, value: Value, shift: u8, bits: u8, ty: &Type) -> Operand {
         let bytes = (u32::from(shift) + u32::from(bits)).div_ceil(8).next_power_of_two().min(8);
         let word = Type::Int { size: bytes as u8, signed: false };
-        let raw = self.to_scalar(value, &word);
+        let raw = self.scalar_of(value, &word);
         let left = 64 - i64::from(shift) - i64::from(bits);
         let top = self.b().bin(BinOp::Shl, raw, left);
         let op = if ty.is_signed() { BinOp::Ashr } else { BinOp::Lshr };
@@ -131,7 +131,7 @@ impl Lower<'_, '_> {
             Type::Str { cap } => self.store_str(value, from, *cap, dst, clean),
             Type::Tuple(items) => self.store_tuple(value, from, items, dst, clean),
             _ if to.is_scalar() => {
-                let scalar = self.to_scalar(value, from);
+                let scalar = self.scalar_of(value, from);
                 let scalar = self.convert(scalar, from, to);
                 self.store_scalar(scalar, to, dst);
             }

@@ -1,8 +1,8 @@
 //! The plan's maps, record schemas and constants, made on demand while programs are lowered.
 
 use strix_model::{
-    Action, COUNTERS, EnumDef, EventSchema, MapIdx, MapKind, MapRole, MapSpec, STACK_STORE_KEY_SIZE, Shape,
-    Span, UserMap,
+    Action, AttachPoint, COUNTERS, EnumDef, EventSchema, MapIdx, MapKind, MapRole, MapSpec, Period,
+    STACK_STORE_KEY_SIZE, Shape, Span, UserMap,
 };
 
 use super::shape::{self, EnumTable};
@@ -15,6 +15,8 @@ const MAX_STACKS: u32 = 16_384;
 const RING_BYTES_PER_CPU: u64 = 1 << 20;
 const RING_MIN: u64 = 4 << 20;
 const RING_MAX: u64 = 16 << 20;
+/// Enough where records come from begin, end and timers only: the whole ring counts as memory of the process.
+const RING_FOR_TIMERS: u64 = 256 << 10;
 /// Above this estimate a keyed map allocates its entries when they are used.
 const PREALLOC_LIMIT: u64 = 8 << 20;
 
@@ -146,10 +148,22 @@ impl<'a> PlanBuilder<'a> {
             let pages = u64::from(b.typed.hir.config.ring_pages);
             let bytes = if pages > 0 {
                 (pages * 4096).next_power_of_two().clamp(4096, 1 << 30)
+            } else if b.only_timers_send() {
+                RING_FOR_TIMERS
             } else {
                 (RING_BYTES_PER_CPU * b.cpus).next_power_of_two().clamp(RING_MIN, RING_MAX)
             };
             MapSpec { max_entries: bytes as u32, ..internal("strix_ring", MapKind::Ringbuf, 0, 0) }
+        })
+    }
+
+    /// Whether nothing but begin, end and interval probes can send records.
+    fn only_timers_send(&self) -> bool {
+        self.typed.hir.instances.iter().flat_map(|i| &i.sites).all(|site| {
+            matches!(
+                site.point,
+                AttachPoint::Begin | AttachPoint::End | AttachPoint::Interval(Period::Nanos(1_000_000..))
+            )
         })
     }
 

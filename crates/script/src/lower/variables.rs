@@ -39,7 +39,7 @@ impl Lower<'_, '_> {
             Variable::Pcomm => return self.parent_field("comm", ty),
             Variable::Ppid => {
                 let value = self.parent_field("tgid", &Type::Int { size: 4, signed: true });
-                self.to_scalar(value, &Type::Int { size: 4, signed: true })
+                self.scalar_of(value, &Type::Int { size: 4, signed: true })
             }
             Variable::Kstack | Variable::Ustack => return self.stack_value(ty),
             Variable::Arg(n) => self.arg(n),

@@ -64,7 +64,6 @@ impl Grouper<'_, '_> {
     }
 
     fn family(&mut self, provider: Provider, points: Vec<Concrete>) -> Vec<Group> {
-        let cookies = self.features().attach_cookie;
         match provider {
             Provider::Begin | Provider::End => points
                 .into_iter()
@@ -78,7 +77,9 @@ impl Grouper<'_, '_> {
                 points.into_iter().filter_map(|p| self.trampoline(p)).collect()
             }
             _ => self
-                .told_apart(vec![Group::plain(Context::PerfEvent, ProgramKind::PerfEvent, points)], cookies),
+                .told_apart(vec![Group::plain(Context::PerfEvent, ProgramKind::PerfEvent, points)], |f| {
+                    f.attach_cookie
+                }),
         }
     }
 
@@ -87,8 +88,8 @@ impl Grouper<'_, '_> {
     }
 
     /// One program a site where the body asks for the name and no cookie can tell it.
-    fn told_apart(&self, groups: Vec<Group>, cookies: bool) -> Vec<Group> {
-        if cookies || !self.usage.names() {
+    fn told_apart(&self, groups: Vec<Group>, cookies: fn(&Features) -> bool) -> Vec<Group> {
+        if !self.usage.names() || cookies(self.features()) {
             return groups;
         }
         let single = |group: Group| {
@@ -106,10 +107,10 @@ impl Grouper<'_, '_> {
 
     fn tracepoints(&mut self, mut points: Vec<Concrete>) -> Vec<Group> {
         let mut groups = self.take_syscalls(&mut points);
-        if self.usage.args() || self.usage.ctx {
-            let cookies = self.features().attach_cookie;
+        // A raw program's kernel stack would start in the program itself.
+        if self.usage.args() || self.usage.ctx || self.usage.kernel_stack() {
             let formatted = self.formatted(points);
-            groups.extend(self.told_apart(formatted, cookies));
+            groups.extend(self.told_apart(formatted, |f| f.attach_cookie));
             return groups;
         }
         let raw_names = self.names.facts.raw_tracepoints().unwrap_or_default();
@@ -133,13 +134,13 @@ impl Grouper<'_, '_> {
                 .collect();
             let context = Context::RawTracepoint { args: None, btf: false };
             let group = Group::plain(context, ProgramKind::RawTracepoint, sites);
-            groups.extend(self.told_apart(vec![group], self.features().raw_tp_cookie));
+            groups.extend(self.told_apart(vec![group], |f| f.raw_tp_cookie));
         }
         if !rest.is_empty() {
             // Nothing of the record is read, so all records are the same.
             let args = args::enter(self.types, "args of no tracepoint in particular".into(), 0, Vec::new());
             let group = Group::plain(Context::Tracepoint { args }, ProgramKind::Tracepoint, rest);
-            groups.extend(self.told_apart(vec![group], self.features().attach_cookie));
+            groups.extend(self.told_apart(vec![group], |f| f.attach_cookie));
         }
         groups
     }
@@ -191,14 +192,13 @@ impl Grouper<'_, '_> {
     }
 
     fn raw_tracepoints(&mut self, points: Vec<Concrete>) -> Vec<Group> {
-        let cookies = self.features().raw_tp_cookie;
         let tp_btf = self.features().tp_btf;
         let untyped = |sites| {
             let context = Context::RawTracepoint { args: None, btf: false };
             Group::plain(context, ProgramKind::RawTracepoint, sites)
         };
         if !self.usage.args() && self.usage.arguments.is_empty() {
-            return self.told_apart(vec![untyped(points)], cookies);
+            return self.told_apart(vec![untyped(points)], |f| f.raw_tp_cookie);
         }
         let mut groups = Vec::new();
         for point in points {
@@ -294,7 +294,7 @@ impl Grouper<'_, '_> {
             let modules = self.modules_of(&single);
             let mut group = Group::plain(context(), kind, single);
             group.modules = modules;
-            groups.extend(self.told_apart(vec![group], self.features().attach_cookie));
+            groups.extend(self.told_apart(vec![group], |f| f.attach_cookie));
         }
         groups
     }
@@ -354,7 +354,7 @@ impl Grouper<'_, '_> {
         if !single.is_empty() {
             let kind = if ret { ProgramKind::Uretprobe } else { ProgramKind::Uprobe };
             let group = Group::plain(context(), kind, single);
-            groups.extend(self.told_apart(vec![group], self.features().attach_cookie));
+            groups.extend(self.told_apart(vec![group], |f| f.attach_cookie));
         }
         groups
     }

@@ -41,7 +41,7 @@ impl Grouper<'_, '_> {
         let few = if usage.args() { FEW } else { 1 };
         let is_call = |c: &Concrete| event_of(c).is_some_and(|e| e.starts_with(prefix));
         let whole_record = usage.whole_args || usage.fields.iter().any(|f| is_record_field(f));
-        if whole_record || points.iter().filter(|c| is_call(c)).count() <= few {
+        if whole_record || usage.kernel_stack() || points.iter().filter(|c| is_call(c)).count() <= few {
             return Vec::new();
         }
         let raw = if enter { "sys_enter" } else { "sys_exit" };

@@ -54,6 +54,11 @@ impl Usage {
         self.whole_args || !self.fields.is_empty()
     }
 
+    /// Whether a kernel stack is taken.
+    pub(super) fn kernel_stack(&self) -> bool {
+        self.words.contains("kstack")
+    }
+
     /// Whether the body can tell one attach point from another by its name.
     pub(super) fn names(&self) -> bool {
         self.func || self.probe
