@@ -34,4 +34,4 @@ pub use reduce::MapCell;
 pub use run::{EndReason, Outcome};
 pub use session::{AttachFailure, AttachReport, Options, Session};
 pub use sink::EventSink;
-pub use strix_sys::{Child, Kernel, LiveKernel, SysError};
+pub use strix_sys::{Child, Kernel, Kind, LiveKernel, SysError, caps, tracefs};

@@ -24,7 +24,8 @@ pub struct ProbeLoss {
     pub read_failed: u64,
     /// Runs given up for want of a scratch buffer.
     pub scratch_busy: u64,
-    /// Runs that the kernel skipped because the program was running already.
+    /// Runs that the kernel skipped because the program was running already on that CPU: in an interrupt, or, where tracepoints can
+    /// be preempted (system calls since v7), in another task.
     pub recursion: u64,
     /// Hits that the kernel could not handle.
     pub missed: u64,
