@@ -60,12 +60,32 @@ impl Session {
         let plan = self.plan.clone();
         let program = &plan.programs[index];
         for group in groups(program) {
-            match self.attach_group(index, program, group) {
-                Ok(()) => report.attached += group.len() as u32,
-                Err(source) => self.missing(program, group, source, report)?,
-            }
+            self.attach_or_split(index, program, group, report)?;
         }
         Ok(())
+    }
+
+    /// Attaches at all places of a group. A link to many places fails as a whole without saying for which of them, so halves are tried,
+    /// down to the one that is to blame.
+    fn attach_or_split(
+        &mut self,
+        index: usize,
+        program: &Program,
+        group: &[Attachment],
+        report: &mut AttachReport,
+    ) -> Result<(), Error> {
+        match self.attach_group(index, program, group) {
+            Ok(()) => {
+                report.attached += group.len() as u32;
+                Ok(())
+            }
+            Err(source) if group.len() > 1 && !matches!(source.kind(), Kind::Denied | Kind::Exhausted) => {
+                let (first, second) = group.split_at(group.len() / 2);
+                self.attach_or_split(index, program, first, report)?;
+                self.attach_or_split(index, program, second, report)
+            }
+            Err(source) => self.missing(program, group, source, report),
+        }
     }
 
     /// Decides what a failure means.

@@ -281,6 +281,28 @@ fn missing_probes_follow_the_script() {
 }
 
 #[test]
+fn one_bad_place_of_many_is_found() {
+    for policy in [MissingProbes::Warn, MissingProbes::Error] {
+        let kernel = FakeKernel::new();
+        kernel.fail("\"bad\"", ENOENT);
+        let points = ["a", "b", "bad", "c", "d"].map(kprobe).to_vec();
+        let mut plan = plan(vec![program(0, ProgramKind::KprobeMulti { ret: false }, points)], vec![]);
+        plan.config.missing_probes = policy;
+        match load(&kernel, plan).attach() {
+            Ok(report) => {
+                assert_eq!((policy, report.attached), (MissingProbes::Warn, 4));
+                let missing: Vec<&str> = report.missing.iter().map(|m| m.point.as_str()).collect();
+                assert_eq!(missing, ["kprobe:bad"]);
+            }
+            Err(Error::Attach { point, .. }) => {
+                assert_eq!((policy, point.as_str()), (MissingProbes::Error, "kprobe:bad"))
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
 fn missing_privileges_are_never_a_missing_probe() {
     let kernel = FakeKernel::new();
     kernel.fail("open event", EPERM);

@@ -40,12 +40,18 @@ pub(crate) fn close_later(descriptors: Vec<OwnedFd>) {
     if descriptors.is_empty() {
         return;
     }
+    // The helper must be the last to close: it waits for the end of this pipe, whose other end we close after the descriptors.
+    let Ok((wait, closed)) = std::io::pipe() else {
+        close_all(descriptors);
+        return;
+    };
     let mut keep: Vec<u32> = descriptors.iter().map(|fd| fd.as_raw_fd() as u32).collect();
+    keep.push(wait.as_raw_fd() as u32);
     keep.sort_unstable();
     // SAFETY: the child calls only `hold`, which allocates nothing and takes no lock.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        hold(&keep);
+        hold(&keep, wait.as_raw_fd());
     }
     if child > 0 {
         let mut status = 0;
@@ -53,10 +59,11 @@ pub(crate) fn close_later(descriptors: Vec<OwnedFd>) {
         unsafe { libc::waitpid(child, &mut status, 0) };
     }
     drop(descriptors);
+    drop(closed);
 }
 
-/// The helper: lets go of everything but the descriptors, then ends, which closes them.
-fn hold(keep: &[u32]) -> ! {
+/// The helper: lets go of everything but the descriptors, waits until nobody else has them, and ends, which closes them.
+fn hold(keep: &[u32], wait: libc::c_int) -> ! {
     // SAFETY: the child of the child goes on with this function only.
     if unsafe { libc::fork() } == 0 {
         // SAFETY: a C string; the helper must not keep a file system busy.
@@ -73,9 +80,9 @@ fn hold(keep: &[u32]) -> ! {
             first = fd + 1;
         }
         close_range(first, u32::MAX);
-        // Those kept are still shared with the parent for a moment; whoever closes last waits, and the parent must not.
-        // SAFETY: takes a number only.
-        unsafe { libc::usleep(20_000) };
+        let mut byte = 0u8;
+        // SAFETY: one byte of a live variable; nobody writes to the pipe, so this ends with the pipe.
+        unsafe { libc::read(wait, std::ptr::from_mut(&mut byte).cast(), 1) };
     }
     // SAFETY: ends the process at once.
     unsafe { libc::_exit(0) }

@@ -129,9 +129,9 @@ impl FakeKernel {
         Self::default()
     }
 
-    /// Makes the calls whose written-down text starts with `call` fail with an errno.
-    pub fn fail(&self, call: &str, errno: i32) {
-        self.state.borrow_mut().failures.push((call.to_owned(), errno));
+    /// Makes the calls whose written-down text holds `part` fail with an errno.
+    pub fn fail(&self, part: &str, errno: i32) {
+        self.state.borrow_mut().failures.push((part.to_owned(), errno));
     }
 
     /// The verifier's log if the program of this name is refused.
@@ -201,8 +201,7 @@ impl FakeKernel {
     /// Writes a call down and tells whether it is to fail.
     fn enter(&self, op: &'static str, call: String) -> Result<()> {
         let mut state = self.state.borrow_mut();
-        let errno =
-            state.failures.iter().find(|(prefix, _)| call.starts_with(prefix.as_str())).map(|(_, e)| *e);
+        let errno = state.failures.iter().find(|(part, _)| call.contains(part.as_str())).map(|(_, e)| *e);
         state.calls.push(call.clone());
         match errno {
             Some(errno) => Err(SysError::new(op, call, io::Error::from_raw_os_error(errno))),

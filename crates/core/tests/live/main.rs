@@ -7,10 +7,11 @@ mod asm;
 mod plans;
 mod tests;
 
+use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 
-use strix_sys::caps;
+use strix_sys::{caps, tracefs};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
         Some("--list") => return ExitCode::SUCCESS,
         _ => {}
     }
+    leave_mounts_alone();
     let wanted: Vec<&String> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
     let missing = caps::missing(&["CAP_BPF", "CAP_PERFMON"]).unwrap_or_default();
     let denied = (!missing.is_empty()).then(|| format!("needs {}", missing.join(" and ")));
@@ -39,6 +41,21 @@ fn main() -> ExitCode {
         failed += u32::from(!passed);
     }
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Goes on in a mount namespace of our own where tracefs is not mounted yet, so that testing changes nothing outside.
+fn leave_mounts_alone() {
+    const MARK: &str = "STRIX_LIVE_UNSHARED";
+    if tracefs::mounted().is_some() || std::env::var_os(MARK).is_some() {
+        return;
+    }
+    let Ok(exe) = std::env::current_exe() else { return };
+    let allowed = Command::new("unshare").args(["--mount", "true"]).stderr(Stdio::null()).status();
+    if allowed.is_ok_and(|status| status.success()) {
+        let mut unshared = Command::new("unshare");
+        // Comes back only if it did not work, and then the tests can do without.
+        let _ = unshared.arg("--mount").arg(exe).args(std::env::args_os().skip(1)).env(MARK, "1").exec();
+    }
 }
 
 /// The traced command: calls getppid(2) and [`probed`] N times each, after a pause of so many milliseconds.
