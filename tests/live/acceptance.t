@@ -110,7 +110,7 @@ CHECK @[wl-run] >= 50
 
 NAME T15-profile-whole-stacks
 PROG profile:hz:99 { @[kstack] = count(); }
-WORKLOAD {workload} read 200000 4096
+WORKLOAD {workload} read 1500000 4096
 EXPECT_REGEX ^    +[a-zA-Z_].*\+[0-9]+$
 CHECK sum(@) >= 10
 
@@ -239,9 +239,7 @@ EXPECT
 NAME T33-every-builtin-in-a-user-probe
 PROG uprobe:{workload}:workload_six { printf("%d %d %s %s\n", arg0, arg5, func, probe); printf("%s", kstack(1)); printf("%s", ustack(1)); printf("ctx %d\n", ctx != 0); } uretprobe:{workload}:workload_six { printf("ret %d\n", retval); }
 BEFORE {workload} wait 1 1
-WORKLOAD
-  kill -USR1 {before}
-  sleep 0.3
+WORKLOAD {workload} poke {before}
 EXPECT_REGEX
   ^1 6 workload_six uprobe:.*workload:workload_six$
   workload_six\+0

@@ -329,11 +329,12 @@ CHECK
   @c == 80000
 DIFF maps
 
-NAME hostile-names-are-harmless
-PROG tracepoint:syscalls:sys_enter_getppid /comm != "workload" && comm != "wl-run"/ { @[comm] = count(); printf("name %s\n", comm); }
-ARGS -c "{workload} hostile 3"
+NAME hostile-names-do-not-reach-a-terminal
+RUN
+  script -qefc "strix trace -c '{workload} hostile 3' -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @[comm] = count(); printf(\"name %s\n\", comm); }'" /dev/null
+NEEDS cmd:script
 CHECK
-  lines(\x1b) == 0
+  lines(\x1b\[31m) == 0
   lines(\x07) == 0
   lines(^name .*31mred) == 3
 

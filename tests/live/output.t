@@ -106,9 +106,8 @@ PROG uprobe:{workload}:workload_inner { @n = count(); }
 ARGS -p {before}
 BEFORE {workload} wait 9 1
 WORKLOAD
-  kill -USR1 {before}
+  {workload} poke {before}
   {workload} functions 100
-  sleep 0.3
 CHECK @n == 9
 
 NAME process-end-ends-the-session

@@ -191,7 +191,9 @@ DIFF text
 
 NAME uprobe-wildcard
 PROG uprobe:{workload}:workload_*ner, uprobe:{workload}:workload_m*, uprobe:{workload}:workload_ou* { @[func] = count(); }
-WORKLOAD {workload} functions 5
+# There until the end, so that its functions can be named.
+BEFORE {workload} wait 5 1
+WORKLOAD {workload} poke {before}
 CHECK
   @[workload_inner] == 5
   @[workload_middle] == 5
@@ -226,9 +228,7 @@ CHECK @[123] == 100
 NAME uprobe-ustack
 PROG uprobe:{workload}:workload_inner { @[ustack(3)] = count(); }
 BEFORE {workload} wait 6 1
-WORKLOAD
-  kill -USR1 {before}
-  sleep 0.3
+WORKLOAD {workload} poke {before}
 EXPECT_REGEX
   ^    +workload_inner\+0
   ^    +workload_outer\+[0-9]+
@@ -239,9 +239,7 @@ CHECK
 NAME uprobe-usym-and-uaddr
 PROG uprobe:{workload}:workload_inner { printf("%s\n", usym(reg("ip"))); }
 BEFORE {workload} wait 1 1
-WORKLOAD
-  kill -USR1 {before}
-  sleep 0.3
+WORKLOAD {workload} poke {before}
 EXPECT_REGEX ^workload_inner(\+0)?$
 
 NAME begin-and-end

@@ -46,7 +46,8 @@ CHECK
 
 NAME uprobe-wildcard
 PROG uprobe:/bin/workload:workload_*ner, uprobe:/bin/workload:workload_m*, uprobe:/bin/workload:workload_ou* { @[func] = count(); }
-WORKLOAD /bin/workload functions 5
+BEFORE /bin/workload wait 5 1
+WORKLOAD /bin/workload poke {before}
 NEEDS uprobe
 CHECK
   @[workload_inner] == 5

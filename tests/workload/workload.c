@@ -457,6 +457,14 @@ static void do_wait(long n, long functions)
 	}
 }
 
+/* Wakes a waiting workload, and gives it time to do its part. */
+static void do_poke(long pid, long arg)
+{
+	(void)arg;
+	if (kill((pid_t)pid, SIGUSR1)) die("poke");
+	usleep(300000);
+}
+
 static void do_true(long n, long arg) { (void)n, (void)arg; }
 static void do_status(long n, long arg) { (void)arg; exit((int)n); }
 
@@ -480,7 +488,7 @@ static const struct {
 	{"connect", do_connect}, {"udp", do_udp}, {"drop", do_drop}, {"retransmit", do_retransmit}, {"malloc", do_malloc},
 	{"leak", do_leak}, {"mutex", do_mutex}, {"resolve", do_resolve}, {"work", do_work}, {"functions", do_functions},
 	{"hostile", do_hostile}, {"burn", do_burn}, {"direct", do_direct}, {"dirty", do_dirty}, {"pipe", do_pipe},
-	{"signal", do_signal}, {"wait", do_wait}, {"true", do_true}, {"status", do_status}, {"lo", do_lo},
+	{"signal", do_signal}, {"wait", do_wait}, {"poke", do_poke}, {"true", do_true}, {"status", do_status}, {"lo", do_lo},
 };
 
 int main(int argc, char **argv)
