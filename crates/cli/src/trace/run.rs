@@ -204,6 +204,8 @@ fn finish(args: &TraceArgs, style: Style, session: &Session, sink: &mut Sink<'_>
     if plan.config.print_maps_on_exit {
         sink.print_maps(&session.maps())?;
     }
+    // What goes to stderr from here on is about what stands above it.
+    sink.output().flush()?;
     for problem in sink.symbol_problems() {
         eprintln!("WARNING: {problem}");
     }
