@@ -6,7 +6,5 @@ pub const SUCCESS: u8 = 0;
 pub const FAILURE: u8 = 1;
 /// The command line makes no sense.
 pub const USAGE: u8 = 2;
-/// Interrupted a second time, while finishing.
-pub const INTERRUPTED: u8 = 130;
 /// What bpftrace gives when loading, attaching or running fails.
 pub const BPFTRACE_RUN_FAILED: u8 = 255;
