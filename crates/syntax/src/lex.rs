@@ -86,12 +86,15 @@ const PATH_PROVIDERS: [&str; 6] = ["uprobe", "uretprobe", "u", "ur", "usdt", "U"
 /// Lexes a whole script.
 #[must_use]
 pub fn lex(file: FileId, text: &str) -> Vec<Token> {
-    Lexer { file, text, at: 0, mode: Mode::Top, depth: 0, tokens: Vec::new() }.run()
+    Lexer { file, text, at: 0, mode: Mode::Top, depth: 0, parens: 0, typedef: false, tokens: Vec::new() }
+        .run()
 }
 
 /// Lexes an expression that stands in `text` from byte `from` to `to`.
 pub(crate) fn lex_expr(file: FileId, text: &str, from: usize, to: usize) -> Vec<Token> {
-    Lexer { file, text: &text[..to], at: from, mode: Mode::Body, depth: 1, tokens: Vec::new() }.run()
+    let text = &text[..to];
+    Lexer { file, text, at: from, mode: Mode::Body, depth: 1, parens: 0, typedef: false, tokens: Vec::new() }
+        .run()
 }
 
 struct Lexer<'a> {
@@ -100,6 +103,10 @@ struct Lexer<'a> {
     at: usize,
     mode: Mode,
     depth: u32,
+    /// Parentheses and brackets that are open outside of a body: braces in them are values.
+    parens: u32,
+    /// The item at hand is a `typedef`, whose brace is not its end.
+    typedef: bool,
     tokens: Vec<Token>,
 }
 
@@ -141,15 +148,21 @@ impl<'a> Lexer<'a> {
             let rest = self.rest();
             let trimmed = rest.trim_start();
             self.at += rest.len() - trimmed.len();
-            if self.at == 0 && trimmed.starts_with("#!") || trimmed.starts_with("//") {
+            if let Some(line) = trimmed.strip_prefix('\\')
+                && line.trim_start_matches([' ', '\t', '\r']).starts_with('\n')
+            {
+                // A line goes on in the next one.
+                self.at += 1;
+            } else if self.at == 0 && trimmed.starts_with("#!") || trimmed.starts_with("//") {
                 self.at += trimmed.find('\n').unwrap_or(trimmed.len());
             } else if let Some(comment) = trimmed.strip_prefix("/*") {
                 match comment.find("*/") {
                     Some(end) => self.at += end + 4,
                     None => {
                         let start = self.at;
-                        self.at = self.text.len();
+                        self.at += 2;
                         self.push(TokenKind::Unknown("unterminated comment".into()), start);
+                        self.at = self.text.len();
                         return;
                     }
                 }
@@ -166,6 +179,8 @@ impl<'a> Lexer<'a> {
         let word = &rest[..word_end];
         let after = rest[word_end..].trim_start();
         let plain = !after.starts_with(':');
+        self.parens = 0;
+        self.typedef = word == "typedef";
         self.mode = if rest.starts_with('#') || (ITEM_WORDS.contains(&word) && plain) {
             Mode::Item
         } else if (FUNCTION_WORDS.contains(&word) || word == "import") && plain {
@@ -202,12 +217,20 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         let mut quoted = false;
         let mut end = self.text.len();
+        // Whether a slash belongs to a path; known once there is a colon.
+        let mut path = false;
+        let mut colon = false;
         for (at, c) in self.text[start..].char_indices() {
             match c {
                 '"' => quoted = !quoted,
+                '\n' => end = start + at,
                 _ if quoted => {}
                 '{' | ',' => end = start + at,
-                '/' if at > 0 && !self.is_path(&self.text[start..start + at]) => end = start + at,
+                ':' if !colon => {
+                    colon = true;
+                    path = has_path(&self.text[start..start + at]);
+                }
+                '/' if at > 0 && !path => end = start + at,
                 c if c.is_whitespace() => end = start + at,
                 _ => continue,
             }
@@ -217,14 +240,6 @@ impl<'a> Lexer<'a> {
         }
         self.at = end;
         self.push(TokenKind::AttachPoint(self.text[start..end].to_owned()), start);
-    }
-
-    /// Whether a slash after this text belongs to a path.
-    fn is_path(&self, before: &str) -> bool {
-        match before.split_once(':') {
-            Some((provider, _)) => PATH_PROVIDERS.contains(&provider) || provider.contains(['*', '=']),
-            None => false,
-        }
     }
 
     fn token(&mut self) {
@@ -297,8 +312,8 @@ impl<'a> Lexer<'a> {
                 break;
             }
         }
-        self.at = end;
-        let body = self.text[start + 1..end].trim().to_owned();
+        self.at = start + self.text[start..end].trim_end().len();
+        let body = self.text[start + 1..self.at].trim().to_owned();
         self.push(TokenKind::Directive(body), start);
         if self.depth == 0 {
             self.mode = Mode::Top;
@@ -323,7 +338,7 @@ impl<'a> Lexer<'a> {
                         .unwrap_or_else(|e| e.into_bytes().iter().map(|b| char::from(*b)).collect());
                     return self.push(TokenKind::Str(text), start);
                 }
-                Some(b'\\') => at = self.escape(at + 1, &mut value, start),
+                Some(b'\\') => at = self.escape(at + 1, &mut value),
                 Some(byte) => {
                     value.push(*byte);
                     at += 1;
@@ -333,7 +348,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The escape whose letter is at `at`; gives where it ends.
-    fn escape(&mut self, at: usize, value: &mut Vec<u8>, start: usize) -> usize {
+    fn escape(&mut self, at: usize, value: &mut Vec<u8>) -> usize {
         let bytes = self.text.as_bytes();
         let Some(letter) = bytes.get(at) else { return at };
         let simple = match letter {
@@ -357,16 +372,26 @@ impl<'a> Lexer<'a> {
             b'0'..=b'7' => (at, 8, 3),
             _ => {
                 let bad = self.text[at..].chars().next().unwrap_or('\\');
-                self.at = at + bad.len_utf8();
-                self.push(TokenKind::Unknown(format!("invalid escape \"\\{bad}\"")), start);
-                return at + bad.len_utf8();
+                return self.bad_escape(at, at + bad.len_utf8(), "unknown escape");
             }
         };
         let digits: usize =
             bytes[from..].iter().take(most).take_while(|b| char::from(**b).is_digit(radix)).count();
-        let number = u32::from_str_radix(&self.text[from..from + digits], radix).unwrap_or(0);
-        value.push(number as u8);
-        from + digits
+        let end = from + digits;
+        let number = u32::from_str_radix(&self.text[from..end], radix).ok();
+        match number.map(u8::try_from) {
+            Some(Ok(byte)) => value.push(byte),
+            Some(Err(_)) => return self.bad_escape(at, end, "no byte is as large as the escape"),
+            None => return self.bad_escape(at, end, "hexadecimal digits must follow the escape"),
+        }
+        end
+    }
+
+    /// Reports the escape from the backslash before `at` to `end`; the string goes on there.
+    fn bad_escape(&mut self, at: usize, end: usize, what: &str) -> usize {
+        self.at = end;
+        self.push(TokenKind::Unknown(format!("{what} \"{}\"", &self.text[at - 1..end])), at - 1);
+        end
     }
 
     fn punctuation(&mut self, c: char) {
@@ -383,9 +408,11 @@ impl<'a> Lexer<'a> {
     /// Keeps track of the outer shape.
     fn follow(&mut self, punct: &str) {
         match punct {
+            "(" | "[" if self.depth == 0 => self.parens += 1,
+            ")" | "]" if self.depth == 0 => self.parens = self.parens.saturating_sub(1),
             "{" => {
                 self.depth += 1;
-                if self.mode == Mode::Predicate {
+                if self.mode == Mode::Predicate && (self.parens == 0 || self.follows_slash()) {
                     self.mode = Mode::Body;
                 }
             }
@@ -401,14 +428,27 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `struct x {}` and `config = {}` need no semicolon if a new item follows on another line; `typedef struct {} x;` does not end at
-    /// its brace.
-    fn brace_ends_item(&self) -> bool {
-        let rest = self.rest();
-        let next = rest.trim_start();
-        let same_line = !rest[..rest.len() - next.len()].contains('\n');
-        self.mode == Mode::Item && !next.starts_with(';') && !same_line
+    /// Whether the token before the last ends a predicate, be its parentheses closed or not.
+    fn follows_slash(&self) -> bool {
+        let before = self.tokens.len().checked_sub(2).and_then(|at| self.tokens.get(at));
+        before.is_some_and(|t| t.kind == TokenKind::Punct("/"))
     }
+
+    /// `struct x {}` and `config = {}` need no semicolon; `typedef struct {} x;` does not end at its brace, nor does a record with
+    /// attributes.
+    fn brace_ends_item(&self) -> bool {
+        let next = self.rest().trim_start();
+        self.mode == Mode::Item
+            && self.parens == 0
+            && !self.typedef
+            && !next.starts_with(';')
+            && !next.starts_with("__attribute__")
+    }
+}
+
+/// Whether the attach points of a provider have paths, so that a slash does not end them.
+fn has_path(provider: &str) -> bool {
+    PATH_PROVIDERS.contains(&provider) || provider.contains(['*', '='])
 }
 
 fn is_word(c: char) -> bool {

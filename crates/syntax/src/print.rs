@@ -71,7 +71,12 @@ impl Printer {
             self.out.push_str(&points.join(",\n"));
             if let Some(predicate) = &probe.predicate {
                 self.out.push_str(" /");
-                self.expr(predicate);
+                let start = self.out.len();
+                self.no_block(predicate);
+                if self.out[start..].starts_with('*') {
+                    // Not a comment.
+                    self.out.insert(start, ' ');
+                }
                 self.out.push('/');
             }
             self.out.push(' ');
@@ -96,15 +101,21 @@ impl Printer {
             }
             CItem::Define { name, value } => {
                 put!(self, "#define {} ", name.text);
+                let start = self.out.len();
                 self.expr(value);
+                let value = self.out.split_off(start).replace('\n', "\\\n");
+                self.out.push_str(&value);
             }
             CItem::Include { path, .. } => put!(self, "#include <{path}>"),
         }
     }
 
     fn c_record(&mut self, record: &CRecord) {
-        put!(self, "{} {}", if record.is_union { "union" } else { "struct" }, record.name.text);
-        self.out.push_str(" {");
+        self.out.push_str(if record.is_union { "union " } else { "struct " });
+        if !record.name.text.is_empty() {
+            put!(self, "{} ", record.name.text);
+        }
+        self.out.push('{');
         self.indent += 1;
         for member in &record.members {
             self.line();
@@ -166,7 +177,7 @@ impl Printer {
 
     fn stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
-            StmtKind::Expr(expr) => self.expr(expr),
+            StmtKind::Expr(expr) => self.no_block(expr),
             StmtKind::Assign { target, op, value } => {
                 self.expr(target);
                 put!(self, " {}= ", op.map_or("", |op| op.text()));
@@ -209,7 +220,6 @@ impl Printer {
                 self.out.push_str("return ");
                 self.expr(value);
             }
-            StmtKind::Block(body) if body.stmts.is_empty() => {}
             StmtKind::Block(body) => return self.block(body),
         }
         self.out.push(';');
@@ -254,6 +264,8 @@ impl Printer {
                 | ExprKind::Ternary { .. }
                 | ExprKind::Cast { .. }
                 | ExprKind::IncDec { .. }
+                // A slash before a brace ends a predicate.
+                | ExprKind::Block { .. }
         );
         if simple {
             return self.expr(expr);
@@ -261,6 +273,14 @@ impl Printer {
         self.out.push('(');
         self.expr(expr);
         self.out.push(')');
+    }
+
+    /// An expression in a place where braces would be statements.
+    fn no_block(&mut self, expr: &Expr) {
+        match expr.kind {
+            ExprKind::Block { .. } => self.operand(expr),
+            _ => self.expr(expr),
+        }
     }
 
     fn expr(&mut self, expr: &Expr) {
@@ -373,10 +393,9 @@ impl Printer {
             }
             ExprKind::Record(fields) => {
                 self.out.push('(');
-                for (name, value) in fields {
-                    put!(self, "{} = ", name.text);
+                for (i, (name, value)) in fields.iter().enumerate() {
+                    put!(self, "{}{} = ", if i > 0 { ", " } else { "" }, name.text);
                     self.expr(value);
-                    self.out.push_str(", ");
                 }
                 self.out.push(')');
             }
@@ -405,7 +424,7 @@ impl Printer {
                     self.stmt(stmt);
                     self.out.push(' ');
                 }
-                self.expr(value);
+                self.no_block(value);
                 self.out.push_str(" }");
             }
             _ => {}
@@ -443,9 +462,9 @@ impl Printer {
             }
             TypeBase::Tuple(items) => {
                 self.out.push('(');
-                for item in items {
+                for (i, item) in items.iter().enumerate() {
+                    self.out.push_str(if i > 0 { ", " } else { "" });
                     self.ty(item);
-                    self.out.push(',');
                 }
                 self.out.push(')');
             }

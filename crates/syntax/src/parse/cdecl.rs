@@ -48,7 +48,7 @@ impl Parser<'_> {
             return Ok(Some(CItem::Typedef { name, ty }));
         }
         let mut def = self.c_record()?;
-        let pointers = self.stars();
+        let pointers = self.stars()?;
         let name = self.ident("the new type's name")?;
         self.take(";");
         if def.name.text.is_empty() && pointers == 0 {
@@ -59,14 +59,6 @@ impl Parser<'_> {
         let base = if def.is_union { TypeBase::Union(tag) } else { TypeBase::Struct(tag) };
         script.c_items.push(CItem::Record(def));
         Ok(Some(CItem::Typedef { name, ty: TypeExpr { pointers, ..named(base, start) } }))
-    }
-
-    fn stars(&mut self) -> u32 {
-        let mut stars = 0;
-        while self.take("*") {
-            stars += 1;
-        }
-        stars
     }
 
     fn c_record(&mut self) -> Parsed<CRecord> {
@@ -133,7 +125,7 @@ impl Parser<'_> {
         let start = self.span();
         let base = self.type_base()?;
         loop {
-            let pointers = self.stars();
+            let pointers = self.stars()?;
             if self.take("(") {
                 members.push(self.function_pointer(start)?);
             } else {
@@ -150,7 +142,14 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect(";")?;
+        self.end_of_member()
+    }
+
+    /// The last member needs no semicolon.
+    fn end_of_member(&mut self) -> Parsed<()> {
+        if !self.is("}") {
+            self.expect(";")?;
+        }
         Ok(())
     }
 
@@ -169,10 +168,10 @@ impl Parser<'_> {
 
     fn inline_member(&mut self, members: &mut Vec<CMember>) -> Parsed<()> {
         let record = self.c_record()?;
-        let pointers = self.stars();
+        let pointers = self.stars()?;
         let name = self.tag();
         let arrays = self.array_lengths()?.into_iter().map(|n| n.unwrap_or(0)).collect();
-        self.expect(";")?;
+        self.end_of_member()?;
         let ty = CMemberType::Inline { record: Box::new(record), pointers, arrays };
         members.push(CMember { name, ty, bits: None });
         Ok(())
@@ -281,7 +280,7 @@ impl Parser<'_> {
         }
         let offset = value.as_ptr() as usize - rest.as_ptr() as usize;
         let directive = &self.text[span.lo as usize..span.hi as usize];
-        let Some(rest_at) = directive.find(rest) else { return };
+        let rest_at = directive.trim_end().len() - rest.len();
         let from = span.lo as usize + rest_at + offset;
         let tokens = lex::lex_expr(self.file, self.text, from, from + value.len());
         let mut quiet = strix_model::Diagnostics::default();

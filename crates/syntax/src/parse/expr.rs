@@ -1,6 +1,6 @@
 //! Expressions, with C's precedence.
 
-use strix_model::Diagnostic;
+use strix_model::{Diagnostic, Span};
 
 use super::{Parsed, Parser};
 use crate::ast::{BinaryOp, Expr, ExprKind, Name, OffsetofBase, Stmt, StmtKind, UnaryOp};
@@ -21,11 +21,11 @@ impl Parser<'_> {
         let then = if short {
             None
         } else {
-            let then = self.expr()?;
+            let then = self.beside(Self::expr)?;
             self.expect(":")?;
             Some(Box::new(then))
         };
-        let els = self.expr()?;
+        let els = self.beside(Self::expr)?;
         let span = cond.span.to(els.span);
         Ok(Expr { kind: ExprKind::Ternary { cond: Box::new(cond), then, els: Box::new(els) }, span })
     }
@@ -36,7 +36,8 @@ impl Parser<'_> {
             && level >= min
         {
             self.advance();
-            let rhs = self.nested(|p| p.binary(level + 1))?;
+            let rhs = self.beside(|p| p.nested(|p| p.binary(level + 1)))?;
+            self.link()?;
             let span = lhs.span.to(rhs.span);
             lhs = Expr { kind: ExprKind::Binary { op, lhs: Box::new(lhs), rhs: Box::new(rhs) }, span };
         }
@@ -105,13 +106,7 @@ impl Parser<'_> {
         self.inc_dec(increment, true, target, start)
     }
 
-    fn inc_dec(
-        &mut self,
-        increment: bool,
-        prefix: bool,
-        target: Expr,
-        start: strix_model::Span,
-    ) -> Parsed<Expr> {
+    fn inc_dec(&mut self, increment: bool, prefix: bool, target: Expr, start: Span) -> Parsed<Expr> {
         let op = if increment { "++" } else { "--" };
         if !matches!(target.kind, ExprKind::Var(_) | ExprKind::Map { .. }) {
             return Err(self.error(target.span, format!("`{op}` needs a variable ($x) or a map (@x)")));
@@ -122,21 +117,13 @@ impl Parser<'_> {
 
     fn postfix(&mut self) -> Parsed<Expr> {
         let mut expr = self.primary()?;
-        // A chain is a tree as deep as it is long.
-        let mut links = 0;
         loop {
-            links += 1;
-            if links > super::MAX_DEPTH {
-                return Err(
-                    self.error(expr.span, format!("more than {} accesses in a row", super::MAX_DEPTH))
-                );
-            }
             let TokenKind::Punct(punct) = *self.kind() else { return Ok(expr) };
             expr = match punct {
                 "." | "->" => self.member(expr, punct == "->")?,
                 "[" => {
                     self.advance();
-                    let index = self.expr()?;
+                    let index = self.beside(Self::expr)?;
                     let close = self.expect("]")?;
                     let span = expr.span.to(close);
                     Expr { kind: ExprKind::Index { base: Box::new(expr), index: Box::new(index) }, span }
@@ -148,6 +135,7 @@ impl Parser<'_> {
                 }
                 _ => return Ok(expr),
             };
+            self.link()?;
         }
     }
 
@@ -155,6 +143,12 @@ impl Parser<'_> {
         self.advance();
         if let TokenKind::Int { value, .. } = *self.kind() {
             let span = base.span.to(self.span());
+            if matches!(base.kind, ExprKind::Int { .. }) {
+                let problem = Diagnostic::error(span, "numbers with a fraction are not supported");
+                return Err(
+                    self.report(problem.with_help("use integers, such as microseconds for milliseconds"))
+                );
+            }
             self.advance();
             let index = u32::try_from(value).unwrap_or(u32::MAX);
             return Ok(Expr { kind: ExprKind::TupleField { base: Box::new(base), index }, span });
@@ -188,7 +182,8 @@ impl Parser<'_> {
         if !self.take("[") {
             return Ok(Expr { kind: ExprKind::Map { name, key: None }, span: start });
         }
-        let key = self.list("]")?;
+        let open = self.previous();
+        let key = self.list("]", open)?;
         let span = start.to(self.previous());
         if key.is_empty() {
             return Err(self.error(span, "a map's key cannot be empty"));
@@ -197,16 +192,16 @@ impl Parser<'_> {
     }
 
     /// Expressions between commas up to a closing token, which is taken. A trailing comma is fine.
-    fn list(&mut self, close: &str) -> Parsed<Vec<Expr>> {
+    fn list(&mut self, close: &str, open: Span) -> Parsed<Vec<Expr>> {
         let mut list = Vec::new();
         while !self.is(close) {
-            list.push(self.expr()?);
+            list.push(self.beside(Self::expr)?);
             if !self.take(",") {
                 break;
             }
         }
         if !self.is(close) {
-            return Err(self.unexpected(&format!("`,` or `{close}`")));
+            return Err(self.unclosed(&format!("`,` or `{close}`"), open));
         }
         self.advance();
         Ok(list)
@@ -224,6 +219,9 @@ impl Parser<'_> {
                 self.advance();
                 return Ok(Expr { kind: ExprKind::Bool(word == "true"), span: start });
             }
+            "if" | "else" | "while" | "for" | "unroll" | "let" | "break" | "continue" | "return" => {
+                return Err(self.unexpected("an expression"));
+            }
             "struct" | "union" | "enum" => {
                 return Err(self
                     .error(start, format!("unexpected `{word}`: a type stands in parentheses, as a cast")));
@@ -234,7 +232,8 @@ impl Parser<'_> {
         if !self.take("(") {
             return Ok(Expr { kind: ExprKind::Ident(word), span: start });
         }
-        let args = self.list(")")?;
+        let open = self.previous();
+        let args = self.list(")", open)?;
         let span = start.to(self.previous());
         Ok(Expr { kind: ExprKind::Call { name: Name { text: word, span: start }, args }, span })
     }
@@ -280,7 +279,7 @@ impl Parser<'_> {
         result
     }
 
-    fn inside_parentheses(&mut self, start: strix_model::Span) -> Parsed<Expr> {
+    fn inside_parentheses(&mut self, start: Span) -> Parsed<Expr> {
         if matches!(self.kind(), TokenKind::Ident(_)) && self.is_at(1, "=") {
             return self.record(start);
         }
@@ -293,29 +292,28 @@ impl Parser<'_> {
             return Ok(Expr { kind: first.kind, span: start.to(self.previous()) });
         }
         if !self.take(",") {
-            let problem = super::describe(self.kind());
-            let span = self.span();
-            let diagnostic =
-                Diagnostic::error(span, format!("syntax error, unexpected {problem}, expected `)` or `,`"));
-            return Err(self.report(diagnostic.with_label(start, "this parenthesis is not closed")));
+            return Err(self.unclosed("`,` or `)`", start));
         }
         let mut items = vec![first];
-        items.extend(self.list(")")?);
+        items.extend(self.list(")", start)?);
         Ok(Expr { kind: ExprKind::Tuple(items), span: start.to(self.previous()) })
     }
 
-    fn record(&mut self, start: strix_model::Span) -> Parsed<Expr> {
+    fn record(&mut self, start: Span) -> Parsed<Expr> {
         let mut fields = Vec::new();
         while !self.is(")") {
             let name = self.ident("a field's name")?;
             self.expect("=")?;
-            fields.push((name, self.expr()?));
+            fields.push((name, self.beside(Self::expr)?));
             if !self.take(",") {
                 break;
             }
         }
-        let close = self.expect(")")?;
-        Ok(Expr { kind: ExprKind::Record(fields), span: start.to(close) })
+        if !self.is(")") {
+            return Err(self.unclosed("`,` or `)`", start));
+        }
+        self.advance();
+        Ok(Expr { kind: ExprKind::Record(fields), span: start.to(self.previous()) })
     }
 
     /// `{ …; value }`.

@@ -2,7 +2,7 @@
 
 use strix_model::{Diagnostic, Span};
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, Reported};
 use crate::ast::{AttachPart, AttachPointText, ConfigEntry, ConfigValue, MapDecl, Probe, Script};
 use crate::lex::TokenKind;
 
@@ -11,6 +11,7 @@ impl Parser<'_> {
         let mut script = Script::default();
         while !self.at_end() {
             let before = self.at;
+            (self.braces, self.unclosed_known) = (0, false);
             if self.item(&mut script).is_err() {
                 self.recover_item();
             }
@@ -40,29 +41,31 @@ impl Parser<'_> {
                 script.probes.push(probe);
                 Ok(())
             }
+            TokenKind::Punct("{") => {
+                Err(self
+                    .refuse_shape("a block without a probe", "put an attach point before it, such as BEGIN"))
+            }
+            TokenKind::Punct("/") => {
+                Err(self.refuse_shape("a predicate without a probe", "put an attach point before it"))
+            }
+            TokenKind::Punct("}") => Err(self.refuse_shape("unexpected `}`", "no brace is open here")),
             _ => Err(self.unexpected("a probe")),
         }
     }
 
+    fn refuse_shape(&mut self, what: &str, help: &str) -> Reported {
+        let problem = Diagnostic::error(self.span(), format!("syntax error, {what}"));
+        self.report(problem.with_help(help))
+    }
+
     /// Skips to where an item can begin: an attach point or a word of the outer level.
     fn recover_item(&mut self) {
-        let mut depth = 0u32;
-        while !self.at_end() {
-            match self.kind() {
-                TokenKind::AttachPoint(_) => return,
-                TokenKind::Punct("{") => depth += 1,
-                TokenKind::Punct("}") if depth <= 1 => {
-                    self.advance();
-                    return;
-                }
-                TokenKind::Punct("}") => depth -= 1,
-                TokenKind::Punct(";") if depth == 0 => {
-                    self.advance();
-                    return;
-                }
-                _ => {}
-            }
+        while !self.at_end() && !matches!(self.kind(), TokenKind::AttachPoint(_)) {
+            let ends = self.is("}") || self.is(";");
             self.advance();
+            if ends && self.braces == 0 {
+                return;
+            }
         }
     }
 
@@ -129,7 +132,7 @@ impl Parser<'_> {
         self.expect("(")?;
         let entries = self.expr()?;
         self.expect(")")?;
-        self.take(";");
+        self.expect(";")?;
         let span = start.to(self.previous());
         script.map_decls.push(MapDecl { map, kind, entries, span });
         Ok(())
@@ -169,11 +172,7 @@ impl Parser<'_> {
         let result = self.expr();
         self.in_predicate = false;
         let found = result.and_then(|expr| {
-            if self.is("=") {
-                let span = self.span();
-                let problem = Diagnostic::error(span, "syntax error, unexpected `=` in a predicate");
-                return Err(self.report(problem.with_help("compare with `==`")));
-            }
+            self.check_condition(&expr);
             self.expect("/")?;
             Ok(expr)
         });

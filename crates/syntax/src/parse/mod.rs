@@ -10,14 +10,31 @@ mod types;
 
 use strix_model::{Diagnostic, Diagnostics, FileId, Span};
 
-use crate::ast::{Name, Script};
+use crate::ast::{Expr, ExprKind, Name, Script};
 use crate::lex::{self, Token, TokenKind};
 
 /// Deeper nesting of expressions and blocks is refused: the stages after this one recurse.
 const MAX_DEPTH: u32 = 100;
 
+/// Most operators and accesses in one expression: `a + b + c` is a tree as deep as it is long.
+const MAX_LINKS: u32 = 500;
+
+/// Most `*` of a type, and most of its dimensions.
+const MAX_DERIVATIONS: usize = 16;
+
+/// Longer texts are refused unread.
+const MAX_TEXT: usize = 1 << 20;
+
+/// After so many findings the rest of the text is not looked at.
+const MAX_FINDINGS: u32 = 50;
+
 /// Parses a script. What cannot be parsed is left out of the tree and reported.
 pub fn parse(file: FileId, text: &str, diags: &mut Diagnostics) -> Script {
+    if text.len() > MAX_TEXT {
+        let message = format!("the script has {} bytes: more than {MAX_TEXT} are not supported", text.len());
+        diags.push(Diagnostic::error(Span::new(file, 0, 0), message));
+        return Script::default();
+    }
     let tokens = lex::lex(file, text);
     Parser::new(file, text, tokens, diags).script()
 }
@@ -34,6 +51,14 @@ pub(crate) struct Parser<'a> {
     tokens: Vec<Token>,
     at: usize,
     depth: u32,
+    /// Operators and accesses on the way from the statement's root, at most.
+    links: u32,
+    findings: u32,
+    /// Braces that are open, and the last of them.
+    braces: u32,
+    open: Span,
+    /// Why a closing brace is missing was said.
+    unclosed_known: bool,
     /// A `/` before `{` ends the predicate.
     in_predicate: bool,
     diags: &'a mut Diagnostics,
@@ -41,7 +66,20 @@ pub(crate) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(file: FileId, text: &'a str, tokens: Vec<Token>, diags: &'a mut Diagnostics) -> Self {
-        Self { file, text, tokens, at: 0, depth: 0, in_predicate: false, diags }
+        Self {
+            file,
+            text,
+            tokens,
+            at: 0,
+            depth: 0,
+            links: 0,
+            findings: 0,
+            braces: 0,
+            open: Span::new(file, 0, 0),
+            unclosed_known: false,
+            in_predicate: false,
+            diags,
+        }
     }
 
     fn kind(&self) -> &TokenKind {
@@ -62,6 +100,11 @@ impl<'a> Parser<'a> {
     }
 
     fn advance(&mut self) {
+        match self.kind() {
+            TokenKind::Punct("{") => self.braces += 1,
+            TokenKind::Punct("}") => self.braces = self.braces.saturating_sub(1),
+            _ => {}
+        }
         if self.at < self.tokens.len() - 1 {
             self.at += 1;
         }
@@ -114,7 +157,17 @@ impl<'a> Parser<'a> {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
-        self.diags.push(diagnostic);
+        self.findings += 1;
+        match self.findings {
+            0..MAX_FINDINGS => self.diags.push(diagnostic),
+            MAX_FINDINGS => {
+                let message = "too many errors: the rest of the script was not looked at";
+                self.diags.push(Diagnostic::error(diagnostic.primary.span, message));
+                self.at = self.tokens.len() - 1;
+            }
+            // The end of the text is no surprise any more.
+            _ => {}
+        }
         Reported
     }
 
@@ -124,12 +177,46 @@ impl<'a> Parser<'a> {
 
     /// Reports the token at hand as not being what was expected.
     fn unexpected(&mut self, expected: &str) -> Reported {
+        let problem = self.surprise(expected);
+        // The rest of the line is lost, and with it perhaps a brace.
+        self.unclosed_known |=
+            matches!(self.kind(), TokenKind::Unknown(what) if what.starts_with("unterminated"));
+        self.report(problem)
+    }
+
+    /// Reports the token at hand inside of something that began at `open`.
+    fn unclosed(&mut self, expected: &str, open: Span) -> Reported {
+        let problem = self.surprise(expected);
+        // What is no token says enough; else the reader wants to know what is still open.
+        let known = matches!(self.kind(), TokenKind::Unknown(_));
+        self.report(if known { problem } else { problem.with_label(open, "this is not closed") })
+    }
+
+    fn surprise(&self, expected: &str) -> Diagnostic {
         let span = self.span();
-        if let TokenKind::Unknown(what) = self.kind().clone() {
-            return self.error(span, format!("syntax error, {what}"));
+        let problem = match self.kind() {
+            TokenKind::Unknown(what) => return Diagnostic::error(span, format!("syntax error, {what}")),
+            kind => {
+                let found = describe(kind);
+                Diagnostic::error(span, format!("syntax error, unexpected {found}, expected {expected}"))
+            }
+        };
+        match self.kind() {
+            TokenKind::Punct("=") => problem.with_help("compare with `==`"),
+            TokenKind::Punct("'") => problem.with_help("strings stand in double quotes: \"text\""),
+            _ => problem,
         }
-        let found = describe(self.kind());
-        self.error(span, format!("syntax error, unexpected {found}, expected {expected}"))
+    }
+
+    /// A condition that would be an assignment in C.
+    fn check_condition(&mut self, cond: &Expr) {
+        if let ExprKind::Record(fields) = &cond.kind
+            && let [(name, value)] = fields.as_slice()
+        {
+            let equals = Span::new(self.file, name.span.hi, value.span.lo);
+            let problem = Diagnostic::error(equals, "syntax error, unexpected `=` in a condition");
+            self.report(problem.with_help("compare with `==`"));
+        }
     }
 
     /// Runs `body` one level deeper.
@@ -141,6 +228,25 @@ impl<'a> Parser<'a> {
         self.depth += 1;
         let result = body(self);
         self.depth -= 1;
+        result
+    }
+
+    /// One more operator or access in the expression at hand.
+    fn link(&mut self) -> Parsed<()> {
+        self.links += 1;
+        if self.links > MAX_LINKS {
+            let span = self.span();
+            return Err(self.error(span, format!("more than {MAX_LINKS} operators in one expression")));
+        }
+        Ok(())
+    }
+
+    /// Runs `body` for a part that stands beside others: what is long in one does not make the others deeper.
+    fn beside<T>(&mut self, body: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        let before = self.links;
+        self.links = 0;
+        let result = body(self);
+        self.links = before.max(self.links);
         result
     }
 
@@ -166,14 +272,14 @@ impl<'a> Parser<'a> {
 fn describe(kind: &TokenKind) -> String {
     match kind {
         TokenKind::Ident(word) => format!("`{word}`"),
-        TokenKind::Int { .. } => "a number".into(),
-        TokenKind::Str(_) => "a string".into(),
+        TokenKind::Int { .. } => "number".into(),
+        TokenKind::Str(_) => "string".into(),
         TokenKind::Var(name) => format!("`${name}`"),
         TokenKind::Map(name) => format!("`@{name}`"),
         TokenKind::Positional(n) => format!("`${n}`"),
         TokenKind::PositionalCount => "`$#`".into(),
         TokenKind::AttachPoint(text) => format!("`{text}`"),
-        TokenKind::Directive(_) => "a preprocessor line".into(),
+        TokenKind::Directive(_) => "preprocessor line".into(),
         TokenKind::Punct(punct) => format!("`{punct}`"),
         TokenKind::Unknown(what) => what.clone(),
         TokenKind::Eof => "end of file".into(),
@@ -183,7 +289,7 @@ fn describe(kind: &TokenKind) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ast::{ExprKind, StmtKind};
+    use crate::ast::StmtKind;
 
     fn errors(text: &str) -> Vec<String> {
         let mut diags = Diagnostics::default();

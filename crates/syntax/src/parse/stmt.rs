@@ -2,9 +2,43 @@
 
 use strix_model::Diagnostic;
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, Reported};
 use crate::ast::{BinaryOp, Block, Expr, ExprKind, Name, Stmt, StmtKind};
 use crate::lex::TokenKind;
+
+/// Words before a colon that show where a probe begins.
+const PROVIDERS: [&str; 30] = [
+    "kprobe",
+    "kretprobe",
+    "k",
+    "kr",
+    "kfunc",
+    "kretfunc",
+    "fentry",
+    "fexit",
+    "f",
+    "fr",
+    "uprobe",
+    "uretprobe",
+    "u",
+    "ur",
+    "usdt",
+    "U",
+    "tracepoint",
+    "t",
+    "rawtracepoint",
+    "rt",
+    "profile",
+    "p",
+    "interval",
+    "i",
+    "software",
+    "s",
+    "hardware",
+    "h",
+    "watchpoint",
+    "iter",
+];
 
 impl Parser<'_> {
     /// A block in braces. Errors inside are reported and do not end it.
@@ -12,10 +46,11 @@ impl Parser<'_> {
         let open = self.expect("{")?;
         self.nested(|p| {
             let in_predicate = std::mem::replace(&mut p.in_predicate, false);
+            let outer = std::mem::replace(&mut p.open, open);
             let mut stmts = Vec::new();
             while !p.is("}") && !p.at_end() {
                 let before = p.at;
-                match p.stmt() {
+                match p.beside(Self::stmt) {
                     Ok(stmt) => stmts.push(stmt),
                     Err(_) => p.recover_stmt(),
                 }
@@ -24,7 +59,12 @@ impl Parser<'_> {
                 }
             }
             p.in_predicate = in_predicate;
+            p.open = outer;
+            if p.at_end() && p.unclosed_known {
+                return Err(Reported);
+            }
             if p.at_end() {
+                p.unclosed_known = true;
                 let span = p.span();
                 let problem = Diagnostic::error(span, "syntax error, unexpected end of file, expected `}`");
                 return Err(p.report(problem.with_label(open, "this brace is not closed")));
@@ -86,6 +126,9 @@ impl Parser<'_> {
                     self.advance();
                     (StmtKind::Discard(self.expr()?), false)
                 }
+                "else" => {
+                    return Err(self.error(start, "syntax error, `else` without an `if` before it"));
+                }
                 "import" => {
                     return Err(self.error(start, "`import` is not supported: strix has no imports yet"));
                 }
@@ -106,6 +149,12 @@ impl Parser<'_> {
             return Ok(());
         }
         let last = self.previous();
+        if self.probe_begins(kind) {
+            self.unclosed_known = true;
+            let problem = Diagnostic::error(last, "syntax error, a probe cannot begin inside of another");
+            let problem = problem.with_label(self.open, "this brace is not closed");
+            return Err(self.report(problem.with_help("close it with `}`")));
+        }
         if matches!(self.kind(), TokenKind::Unknown(_)) {
             return Err(self.unexpected("`;`"));
         }
@@ -114,6 +163,15 @@ impl Parser<'_> {
         let problem =
             Diagnostic::error(span, format!("syntax error, unexpected {found}, expected `;` or `}}`"));
         Err(self.report(problem.with_label(last, "the statement before it ends here")))
+    }
+
+    /// Whether what looks like an expression is the start of the next probe.
+    fn probe_begins(&self, kind: &StmtKind) -> bool {
+        let StmtKind::Expr(Expr { kind: ExprKind::Ident(word), .. }) = kind else { return false };
+        match word.as_str() {
+            "BEGIN" | "END" | "begin" | "end" => self.is("{") || self.is("/"),
+            word => PROVIDERS.contains(&word) && self.is(":"),
+        }
     }
 
     fn block_stmt(&mut self) -> Parsed<StmtKind> {
@@ -127,7 +185,7 @@ impl Parser<'_> {
                 let span = p.span();
                 return Err(p.error(span, "`comptime` is not supported yet"));
             }
-            let cond = p.expr()?;
+            let cond = p.condition()?;
             let then = p.block()?;
             let els = if p.take_word("else") {
                 if p.is_word("if") {
@@ -145,9 +203,18 @@ impl Parser<'_> {
         })
     }
 
+    fn condition(&mut self) -> Parsed<Expr> {
+        if self.is("{") {
+            return Err(self.unexpected("a condition"));
+        }
+        let cond = self.expr()?;
+        self.check_condition(&cond);
+        Ok(cond)
+    }
+
     fn while_stmt(&mut self) -> Parsed<StmtKind> {
         self.advance();
-        let cond = self.expr()?;
+        let cond = self.condition()?;
         let body = self.block()?;
         Ok(StmtKind::While { cond, body })
     }
@@ -156,10 +223,13 @@ impl Parser<'_> {
         self.advance();
         let parenthesised = self.take("(");
         let var = self.variable_name()?;
+        if self.is("=") {
+            let problem = Diagnostic::error(self.span(), "syntax error, unexpected `=`, expected `:`");
+            return Err(self.report(problem.with_help("loops count over a range: for ($i : 0..10) { }")));
+        }
         self.expect(":")?;
         if let TokenKind::Map(name) = self.kind().clone()
-            && !self.is_at(1, "[")
-            && !self.is_at(1, "..")
+            && (self.is_at(1, ")") || self.is_at(1, "{"))
         {
             let map = Name { text: name, span: self.span() };
             self.advance();

@@ -1,6 +1,6 @@
 //! Types as written, and telling a cast from a parenthesis.
 
-use super::{Parsed, Parser};
+use super::{MAX_DERIVATIONS, Parsed, Parser};
 use crate::ast::{TypeBase, TypeExpr};
 use crate::lex::TokenKind;
 
@@ -28,7 +28,7 @@ impl Parser<'_> {
 
     /// Takes `(type)` if that is what stands here: a type by its words, or any name followed by `*` and the parenthesis.
     pub(super) fn cast_type(&mut self) -> Option<TypeExpr> {
-        let before = self.at;
+        let before = (self.at, self.braces);
         let mut end = 1;
         while matches!(self.kind_at(end), TokenKind::Ident(_)) {
             end += 1;
@@ -57,7 +57,7 @@ impl Parser<'_> {
         match ty {
             Ok(ty) if self.take(")") => Some(ty),
             _ => {
-                self.at = before;
+                (self.at, self.braces) = before;
                 None
             }
         }
@@ -67,6 +67,13 @@ impl Parser<'_> {
     pub(super) fn type_expr(&mut self) -> Parsed<TypeExpr> {
         let start = self.span();
         let base = self.type_base()?;
+        let pointers = self.stars()?;
+        let arrays = self.array_lengths()?;
+        Ok(TypeExpr { base, pointers, arrays, span: start.to(self.previous()) })
+    }
+
+    /// Stars, with qualifiers among them.
+    pub(super) fn stars(&mut self) -> Parsed<u32> {
         let mut pointers = 0;
         loop {
             if self.take("*") {
@@ -75,8 +82,11 @@ impl Parser<'_> {
                 break;
             }
         }
-        let arrays = self.array_lengths()?;
-        Ok(TypeExpr { base, pointers, arrays, span: start.to(self.previous()) })
+        if pointers > MAX_DERIVATIONS {
+            let span = self.previous();
+            return Err(self.error(span, format!("a type with more than {MAX_DERIVATIONS} `*`")));
+        }
+        Ok(pointers as u32)
     }
 
     pub(super) fn array_lengths(&mut self) -> Parsed<Vec<Option<u64>>> {
@@ -91,6 +101,11 @@ impl Parser<'_> {
                 _ => return Err(self.unexpected("an array's length")),
             }
             self.expect("]")?;
+            if arrays.len() > MAX_DERIVATIONS {
+                let span = self.previous();
+                let message = format!("an array with more than {MAX_DERIVATIONS} dimensions");
+                return Err(self.error(span, message));
+            }
         }
         Ok(arrays)
     }
