@@ -8,6 +8,7 @@ mod net;
 mod output;
 mod probe;
 mod process;
+pub mod reference;
 mod strings;
 mod symbols;
 mod system;

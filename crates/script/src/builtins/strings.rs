@@ -10,9 +10,8 @@ pub(super) static FUNCTIONS: &[FunctionInfo] = &[
         function: Function::Str,
         name: "str",
         usage: "str(pointer[, length])",
-        doc: "The string at an address: up to `length` bytes, up to its NUL, and always less than `max_strlen` bytes. An array of bytes or \
-              a string gives what it holds. The result has room for `length + 1` bytes if the length is a constant, else for `max_strlen`, and \
-              for no more than the array or string has.",
+        doc: "The string at an address, up to its NUL and at most `max_strlen` bytes; with a length, that many bytes, of which the last is the \
+              NUL. An array of bytes or a string gives what it holds.",
         args: (1, 2),
         check: str,
         ..FunctionInfo::BASE
