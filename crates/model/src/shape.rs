@@ -39,6 +39,17 @@ pub enum Shape {
         /// Two's complement.
         signed: bool,
     },
+    /// Bit-field: `bits` bits, `shift` bits above the least significant one of a word of `size` bytes.
+    Bits {
+        /// Bytes of the word: 1, 2, 4 or 8.
+        size: u8,
+        /// Bits below the field.
+        shift: u8,
+        /// Width.
+        bits: u8,
+        /// Two's complement.
+        signed: bool,
+    },
     /// One byte, zero is false.
     Bool,
     /// Integer with names.
@@ -130,7 +141,7 @@ impl Shape {
         match self {
             Self::Unit => 0,
             Self::Bool => 1,
-            Self::Int { size, .. } | Self::Enum { size, .. } => u32::from(*size),
+            Self::Int { size, .. } | Self::Bits { size, .. } | Self::Enum { size, .. } => u32::from(*size),
             Self::Str { cap } => *cap,
             Self::Buffer { cap } => cap + 4,
             Self::Pointer

@@ -30,6 +30,14 @@ impl Decoder<'_> {
             Shape::Bool => Value::Bool(bytes.first().is_some_and(|&b| b != 0)),
             Shape::Int { size, signed: true } => Value::Int(signed(bytes, *size)),
             Shape::Int { size, signed: false } => Value::Uint(unsigned(bytes, *size)),
+            Shape::Bits { size, shift, bits: width, signed } => {
+                let word = unsigned(bytes, *size).checked_shr(u32::from(*shift)).unwrap_or(0);
+                let unused = 64 - u32::from((*width).clamp(1, 64));
+                match signed {
+                    true => Value::Int(((word << unused) as i64) >> unused),
+                    false => Value::Uint((word << unused) >> unused),
+                }
+            }
             Shape::Enum { size, signed, names } => self.enumerator(number(bytes, *size, *signed), *names),
             Shape::Pointer => Value::Pointer(unsigned(bytes, 8)),
             Shape::Str { cap } => Value::Str(self.string(bytes, *cap)),
@@ -252,6 +260,16 @@ mod tests {
 
     fn named(text: &str, number: u64) -> Value {
         Value::Named { text: text.into(), number }
+    }
+
+    #[test]
+    fn bit_fields() {
+        let bits = |size, shift, bits, signed| Shape::Bits { size, shift, bits, signed };
+        let word = 0b1011_0110u32.to_ne_bytes();
+        assert_eq!(decode(&word, &bits(4, 1, 3, false)), Value::Uint(0b011));
+        assert_eq!(decode(&word, &bits(4, 4, 4, true)), Value::Int(0b1011 - 16));
+        assert_eq!(decode(&u64::MAX.to_ne_bytes(), &bits(8, 0, 64, false)), Value::Uint(u64::MAX));
+        assert_eq!(decode(&[], &bits(8, 60, 4, true)), Value::Int(0));
     }
 
     #[test]

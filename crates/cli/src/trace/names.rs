@@ -1,5 +1,7 @@
 //! Names for numbers: what renderers ask, answered by the symbolizer, the plan and the session's stack store.
 
+use std::cell::Cell;
+
 use strix_core::MapReader;
 use strix_model::{EnumDef, EnumIdx, Frame, Plan};
 use strix_render::Names;
@@ -7,6 +9,39 @@ use strix_symbolize::Symbolizer;
 
 /// `CLOCK_BOOTTIME`, as [`strix_model::Shape::Timestamp`] has it.
 const BOOTTIME: u8 = 7;
+
+/// The wall clock may be this much ahead of a remembered offset before the offset is taken anew: corrections by and by, which would make
+/// times that a script prints differ by more than the events did, are not followed; a clock that was set is.
+const TOLERANCE: i64 = 10_000_000;
+
+/// Distance of the wall clock from the clocks of events, each taken once.
+#[derive(Debug, Default)]
+pub struct ClockOffsets {
+    boottime: Cell<Option<i64>>,
+    monotonic: Cell<Option<i64>>,
+}
+
+impl ClockOffsets {
+    fn get(&self, clock: u8) -> i64 {
+        use rustix::time::{ClockId, clock_gettime};
+        let nanos = |id| {
+            let time = clock_gettime(id);
+            time.tv_sec * 1_000_000_000 + time.tv_nsec
+        };
+        let (kept, reference) = match clock {
+            BOOTTIME => (&self.boottime, ClockId::Boottime),
+            _ => (&self.monotonic, ClockId::Monotonic),
+        };
+        let now = nanos(ClockId::Realtime) - nanos(reference);
+        match kept.get() {
+            Some(before) if (now - before).abs() < TOLERANCE => before,
+            _ => {
+                kept.set(Some(now));
+                now
+            }
+        }
+    }
+}
 
 /// Answers while a session lives.
 pub struct SessionNames<'a> {
@@ -16,6 +51,8 @@ pub struct SessionNames<'a> {
     pub symbols: &'a mut Symbolizer,
     /// Stored stacks.
     pub maps: &'a MapReader<'a>,
+    /// For dates.
+    pub clocks: &'a ClockOffsets,
 }
 
 impl Names for SessionNames<'_> {
@@ -57,12 +94,6 @@ impl Names for SessionNames<'_> {
     }
 
     fn clock_offset(&self, clock: u8) -> Option<i64> {
-        use rustix::time::{ClockId, clock_gettime};
-        let nanos = |id| {
-            let time = clock_gettime(id);
-            time.tv_sec * 1_000_000_000 + time.tv_nsec
-        };
-        let reference = if clock == BOOTTIME { ClockId::Boottime } else { ClockId::Monotonic };
-        Some(nanos(ClockId::Realtime) - nanos(reference))
+        Some(self.clocks.get(clock))
     }
 }

@@ -11,7 +11,7 @@ use strix_model::{Action, Aggregate, FormatArg, MapValue, Plan, Value};
 use strix_render::{Decoder, MapView, Output, PrintfPlan, empty_scalar, format_wall_clock, join_strings};
 use strix_symbolize::Symbolizer;
 
-use super::names::SessionNames;
+use super::names::{ClockOffsets, SessionNames};
 
 /// Bytes before the body of a record.
 const HEADER: usize = 8;
@@ -23,6 +23,7 @@ pub struct Sink<'o> {
     formats: Vec<Option<PrintfPlan>>,
     output: Box<dyn Output + 'o>,
     symbols: Symbolizer,
+    clocks: ClockOffsets,
     /// Flush after every record.
     every_record: bool,
     text: Vec<u8>,
@@ -37,7 +38,15 @@ impl<'o> Sink<'o> {
         every_record: bool,
     ) -> Self {
         let formats = plan.events.iter().map(|e| format_of(&e.action)).collect();
-        Self { plan, formats, output, symbols, every_record, text: Vec::new() }
+        Self {
+            plan,
+            formats,
+            output,
+            symbols,
+            clocks: ClockOffsets::default(),
+            every_record,
+            text: Vec::new(),
+        }
     }
 
     /// Where results go.
@@ -77,7 +86,7 @@ impl<'o> Sink<'o> {
         let plan = Arc::clone(&self.plan);
         let Some(map) = plan.user_maps.get(index as usize) else { return Ok(()) };
         let scalar = map.key == strix_model::Shape::Unit;
-        let mut names = SessionNames { plan: &plan, symbols: &mut self.symbols, maps };
+        let mut names = SessionNames { plan: &plan, symbols: &mut self.symbols, maps, clocks: &self.clocks };
         let mut decoder = Decoder { names: &mut names, trailer: &plan.config.str_trunc_trailer };
         let mut rows: Vec<(Value, Aggregate)> = entries
             .into_iter()
@@ -110,7 +119,7 @@ impl<'o> Sink<'o> {
         };
         let plan = Arc::clone(&self.plan);
         let Some(map) = plan.user_maps.get(index as usize) else { return Ok(()) };
-        let mut names = SessionNames { plan: &plan, symbols: &mut self.symbols, maps };
+        let mut names = SessionNames { plan: &plan, symbols: &mut self.symbols, maps, clocks: &self.clocks };
         let mut decoder = Decoder { names: &mut names, trailer: &plan.config.str_trunc_trailer };
         let value = match cell {
             Some(cell) => Some(aggregate(cell, &map.value, &mut decoder)),
@@ -124,7 +133,7 @@ impl<'o> Sink<'o> {
 
     fn print_value(&mut self, arg: &FormatArg, record: &[u8], maps: &MapReader<'_>) -> io::Result<()> {
         let plan = Arc::clone(&self.plan);
-        let mut names = SessionNames { plan: &plan, symbols: &mut self.symbols, maps };
+        let mut names = SessionNames { plan: &plan, symbols: &mut self.symbols, maps, clocks: &self.clocks };
         let mut decoder = Decoder { names: &mut names, trailer: &plan.config.str_trunc_trailer };
         let value = decoder.field(record, &arg.field);
         self.output.value(&Aggregate::Plain(value))
@@ -134,7 +143,7 @@ impl<'o> Sink<'o> {
     fn format(&mut self, schema: u32, record: &[u8], harmless: bool, maps: &MapReader<'_>) {
         self.text.clear();
         let plan = Arc::clone(&self.plan);
-        let mut names = SessionNames { plan: &plan, symbols: &mut self.symbols, maps };
+        let mut names = SessionNames { plan: &plan, symbols: &mut self.symbols, maps, clocks: &self.clocks };
         let mut decoder = Decoder { names: &mut names, trailer: &plan.config.str_trunc_trailer };
         if let Some(Some(format)) = self.formats.get(schema as usize) {
             format.format(record, &mut decoder, harmless, &mut self.text);

@@ -155,7 +155,8 @@ fn make_where_used(function: &mut Function, area: &Area) {
     }
 }
 
-/// The latest place that every use comes after and that runs once: a block and an index into it.
+/// The latest place that every use comes after, that runs once, and where no record of the ring is open: the look-up may end the program. A
+/// block and an index into it.
 fn entrance(function: &Function, area: &Area, preemptible: bool) -> Option<(BlockId, usize)> {
     let flow = Flow::new(function);
     let is_use =
@@ -163,19 +164,84 @@ fn entrance(function: &Function, area: &Area, preemptible: bool) -> Option<(Bloc
     let users = flow.rpo.iter().copied().filter(|b| function.blocks[b.0 as usize].insts.iter().any(is_use));
     let users: Vec<BlockId> = users.collect();
     let up = |block: BlockId| flow.idom[block.0 as usize].unwrap_or(BlockId(0));
+    let first_use = |block: BlockId| {
+        let insts = &function.blocks[block.0 as usize].insts;
+        insts.iter().position(is_use).unwrap_or(insts.len())
+    };
+    let records = records(function);
     let mut block = *users.first()?;
-    while !users.iter().all(|&user| flow.dominates(block, user))
-        || flow.depth[block.0 as usize] > 0
-        || (preemptible && !owns_its_returns(function, &flow, block))
-    {
+    let mut at = first_use(block);
+    loop {
+        let unfit = !users.iter().all(|&user| flow.dominates(block, user))
+            || flow.depth[block.0 as usize] > 0
+            || (preemptible && !owns_its_returns(function, &flow, block));
         // A loop around the entry itself leaves no better place.
-        if block == BlockId(0) {
-            break;
+        if unfit && block != BlockId(0) {
+            block = up(block);
+            at = first_use(block);
+        } else if let Some(record) = records.iter().find(|r| r.is_open(function, &flow, (block, at))) {
+            (block, at) = record.reserved;
+            at = at.min(first_use(block));
+        } else {
+            return Some((block, at));
         }
-        block = up(block);
     }
-    let insts = &function.blocks[block.0 as usize].insts;
-    Some((block, insts.iter().position(is_use).unwrap_or(insts.len())))
+}
+
+/// A record that is reserved in the ring, and where it is given to it.
+struct Record {
+    reserved: (BlockId, usize),
+    submitted: Vec<(BlockId, usize)>,
+}
+
+impl Record {
+    /// Whether the record is reserved before a place and submitted after it.
+    fn is_open(&self, function: &Function, flow: &Flow, place: (BlockId, usize)) -> bool {
+        let (block, at) = self.reserved;
+        let before = if block == place.0 { at < place.1 } else { flow.dominates(block, place.0) };
+        before
+            && self.submitted.iter().any(|&(block, at)| match block == place.0 {
+                true => at >= place.1,
+                false => leads_to(function, place.0, block),
+            })
+    }
+}
+
+fn records(function: &Function) -> Vec<Record> {
+    let mut records: Vec<(Vreg, Record)> = Vec::new();
+    let calls = |wanted: &'static [u32]| {
+        let blocks = (0u32..).zip(&function.blocks);
+        blocks.flat_map(move |(index, block)| {
+            block.insts.iter().enumerate().filter_map(move |(at, inst)| match &inst.op {
+                Op::Call { dst, helper, args, .. } if wanted.contains(helper) => {
+                    Some(((BlockId(index), at), *dst, args.first().and_then(|arg| arg.reg())))
+                }
+                _ => None,
+            })
+        })
+    };
+    for (reserved, dst, _) in calls(&[helper::RINGBUF_RESERVE]) {
+        records.extend(dst.map(|dst| (dst, Record { reserved, submitted: Vec::new() })));
+    }
+    for (place, _, record) in calls(&[helper::RINGBUF_SUBMIT, helper::RINGBUF_DISCARD]) {
+        let own = records.iter_mut().filter(|(dst, _)| Some(*dst) == record);
+        own.for_each(|(_, record)| record.submitted.push(place));
+    }
+    records.into_iter().map(|(_, record)| record).collect()
+}
+
+fn leads_to(function: &Function, from: BlockId, to: BlockId) -> bool {
+    let mut seen = vec![false; function.blocks.len()];
+    let mut work = function.blocks[from.0 as usize].term.successors();
+    while let Some(at) = work.pop() {
+        if at == to {
+            return true;
+        }
+        if !std::mem::replace(&mut seen[at.0 as usize], true) {
+            work.extend(function.blocks[at.0 as usize].term.successors());
+        }
+    }
+    false
 }
 
 /// Whether every return that can be reached from a block is reached only through it.

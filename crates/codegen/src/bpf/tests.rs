@@ -171,6 +171,17 @@ fn scratch_memory_is_looked_up_past_the_predicate() {
     );
 }
 
+/// The look-up may end the program, which must not happen while a record is open: it comes before the reservation.
+#[test]
+fn scratch_memory_is_looked_up_outside_of_records() {
+    for preemptible in [false, true] {
+        let options = Options { preemptible, ..Options::new(MapIdx(9)) };
+        let code = code_with(IN_RECORD, &options);
+        let at = |what: &str| code.find(what).unwrap_or_else(|| panic!("no {what} in {code}"));
+        assert!(at("call map_lookup_elem") < at("call ringbuf_reserve"), "{code}");
+    }
+}
+
 #[test]
 fn levels_of_scratch_memory_are_claimed_and_given_back() {
     let options =
@@ -412,6 +423,22 @@ b1:
   v6 = map m0
   v7 = add v1, 8
   v8 = call map_update_elem(v6, v5, v7, 0)
+  jump b2
+b2:
+  return 0
+}";
+
+const IN_RECORD: &str = "function f(v0) {
+  slot s0 \"stack\" size 1024 align 8
+b0:
+  v1 = map m0
+  v2 = call ringbuf_reserve(v1, 16, 0)
+  branch eq v2, 0, b2, b1
+b1:
+  v3 = slot s0
+  v4 = call get_stack(v0, v3, 1024, 256)
+  store.u64 [v2 + 8], v4
+  call ringbuf_submit(v2, 1)
   jump b2
 b2:
   return 0

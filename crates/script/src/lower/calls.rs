@@ -1,7 +1,7 @@
 //! Calls of built-in functions. What each accepts was checked; here is what code it becomes.
 
 use strix_codegen::helper;
-use strix_codegen::ir::{BinOp, Cond, Operand, Size, Vreg};
+use strix_codegen::ir::{Cond, Operand, Size, Vreg};
 use strix_model::{Action, Counter};
 
 use super::function::Lower;
@@ -206,29 +206,48 @@ impl Lower<'_, '_> {
         let from = self.type_of(source).clone();
         match self.dereferenced(source, &from) {
             Value::Remote(remote) if remote.space != Space::Bpf => {
-                let limited = args.get(1).filter(|n| n.as_const().is_none());
-                match limited {
-                    Some(length) => Some(self.str_limited(remote, length, cap, dst, clean)),
-                    None => {
-                        let cap = match &from {
-                            Type::Array { len, .. } if *len > 0 => cap.min(*len),
-                            _ => cap,
-                        };
-                        Some(self.str_from_remote(dst, cap, remote, clean))
+                let room = match &from {
+                    Type::Array { len, .. } if *len > 0 => cap.min(*len),
+                    _ => cap,
+                };
+                let result = match args.get(1).map(Expr::as_const) {
+                    Some(None) => return Some(self.str_limited(remote, &args[1], cap, dst, clean)),
+                    Some(Some(length)) => {
+                        let room = room.min(u32::try_from(length).unwrap_or(u32::MAX)).max(1);
+                        let result = self.str_from_remote(dst, room, remote, clean);
+                        if clean {
+                            self.zero_tail(dst, room, cap, clean);
+                        }
+                        return Some(result);
                     }
-                }
+                    None => self.str_from_remote(dst, room, remote, clean),
+                };
+                self.keep_last_byte(dst, room, remote, result);
+                self.zero_tail(dst, room, cap, clean);
+                Some(result)
             }
             value => {
-                self.store(value, &from, &Type::Str { cap }, dst, clean);
+                let keep = match args.get(1).map(Expr::as_const) {
+                    Some(None) => {
+                        let place = self.in_memory(value, &from, false);
+                        let remote =
+                            Remote { base: self.address(place).into(), off: 0, space: Space::Kernel };
+                        return Some(self.str_limited(remote, &args[1], cap, dst, clean));
+                    }
+                    Some(Some(length)) => cap.min(u32::try_from(length).unwrap_or(u32::MAX).max(1)) - 1,
+                    None => cap,
+                };
+                self.store(value, &from, &Type::Str { cap: keep }, dst, clean);
+                self.zero_tail(dst, keep, cap, clean);
                 None
             }
         }
     }
 
-    /// `str(p, n)` with a length that is only known when it runs: at most `n` bytes and a NUL.
+    /// `str(p, n)` with a length that is only known when it runs: at most `n` bytes, NUL included.
     fn str_limited(&mut self, remote: Remote, length: &Expr, cap: u32, dst: Place, clean: bool) -> Vreg {
         let length = self.scalar(length);
-        let wanted = self.b().bin(BinOp::Add, length, 1);
+        let wanted = self.b().copy_new(length);
         let (too_long, fits) = (self.b().block(), self.b().block());
         self.b().branch_unlikely(Cond::Ugt, wanted, i64::from(cap), too_long, fits);
         self.b().switch_to(too_long);
@@ -237,6 +256,9 @@ impl Lower<'_, '_> {
         self.b().switch_to(fits);
         if clean {
             self.b().zero_mem(dst.addr(), cap, dst.align());
+        } else {
+            // A length of 0 writes nothing.
+            self.b().store(dst.addr(), Size::B1, 0);
         }
         let reader = match remote.space {
             Space::Kernel => helper::PROBE_READ_KERNEL_STR,

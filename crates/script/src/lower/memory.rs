@@ -153,7 +153,8 @@ impl Lower<'_, '_> {
             Value::Remote(remote) => {
                 self.read_remote(dst, i64::from(size).into(), remote);
             }
-            Value::Unit | Value::Scalar(_) | Value::Text(_) => {
+            Value::Text(text) => self.store_str(Value::Text(text), &Type::Str { cap: size }, size, dst, true),
+            Value::Unit | Value::Scalar(_) => {
                 let align = dst.align();
                 self.b().zero_mem(dst.addr(), size, align);
             }

@@ -4,6 +4,9 @@ use strix_model::{EnumDef, EnumIdx, Field, MapValue, Shape};
 
 use crate::types::{FieldLayout, Type, Types};
 
+/// C's `char`.
+const CHAR: Type = Type::Int { size: 1, signed: true };
+
 /// The enums that shapes of a plan name, each once.
 #[derive(Debug, Default)]
 pub(super) struct EnumTable {
@@ -40,15 +43,15 @@ pub(super) fn shape_of(types: &Types, enums: &mut EnumTable, ty: &Type) -> Shape
         Type::Record(id) => {
             let def = types.record(*id);
             let fields = def.fields.as_deref().unwrap_or_default();
-            let fields = fields
-                .iter()
-                .filter(|f| f.layout == FieldLayout::Plain)
-                .map(|f| Field {
-                    name: f.name.clone(),
-                    offset: f.offset,
-                    shape: shape_of(types, enums, &f.ty),
-                })
-                .collect();
+            let fields = fields.iter().filter_map(|f| {
+                let shape = match f.layout {
+                    FieldLayout::Plain => member_shape(types, enums, &f.ty),
+                    FieldLayout::Bits { shift, bits } => bits_shape(shift, bits, f.ty.is_signed()),
+                    _ => return None,
+                };
+                Some(Field { name: f.name.clone(), offset: f.offset, shape })
+            });
+            let fields = fields.collect();
             Shape::Struct { fields, size: def.size }
         }
         Type::Array { element, len } => {
@@ -75,6 +78,19 @@ pub(super) fn shape_of(types: &Types, enums: &mut EnumTable, ty: &Type) -> Shape
         Type::ProbeName => Shape::ProbeName,
         Type::CgroupPath => Shape::CgroupPath,
     }
+}
+
+/// In a record an array of C's `char` is a string.
+fn member_shape(types: &Types, enums: &mut EnumTable, ty: &Type) -> Shape {
+    match ty {
+        Type::Array { element, len } if *len > 0 && **element == CHAR => Shape::Str { cap: *len },
+        ty => shape_of(types, enums, ty),
+    }
+}
+
+fn bits_shape(shift: u8, bits: u8, signed: bool) -> Shape {
+    let size = (u32::from(shift) + u32::from(bits)).div_ceil(8).next_power_of_two().min(8) as u8;
+    Shape::Bits { size, shift, bits, signed }
 }
 
 /// How a map's value reads.

@@ -17,7 +17,8 @@ impl Lower<'_, '_> {
             Value::Text(text) => self.store_text(text.as_bytes(), cap, dst, clean),
             Value::Remote(remote) if remote.space != Space::Bpf => {
                 let read = self.remote_cap(from).map_or(cap, |size| size.min(cap));
-                self.str_from_remote(dst, read, remote, clean);
+                let result = self.str_from_remote(dst, read, remote, clean);
+                self.keep_last_byte(dst, read, remote, result);
                 self.zero_tail(dst, read, cap, clean);
             }
             Value::Memory(_) | Value::Remote(_) => {
@@ -65,7 +66,19 @@ impl Lower<'_, '_> {
         self.b().switch_to(done);
     }
 
-    fn zero_tail(&mut self, dst: Place, from: u32, cap: u32, clean: bool) {
+    /// The helper ends what it cuts with a NUL. The byte in its place is read again: it says that the string was cut, and an array of
+    /// characters may be full.
+    pub(super) fn keep_last_byte(&mut self, dst: Place, cap: u32, remote: Remote, result: Vreg) {
+        let (full, done) = (self.b().block(), self.b().block());
+        self.b().branch_unlikely(Cond::Eq, result, i64::from(cap), full, done);
+        self.b().switch_to(full);
+        let last = Remote { off: remote.off + i64::from(cap) - 1, ..remote };
+        self.read_remote(dst.at(cap - 1), 1.into(), last);
+        self.b().jump(done);
+        self.b().switch_to(done);
+    }
+
+    pub(super) fn zero_tail(&mut self, dst: Place, from: u32, cap: u32, clean: bool) {
         if from >= cap {
             return;
         }
