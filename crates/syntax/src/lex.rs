@@ -81,20 +81,40 @@ const ITEM_WORDS: [&str; 6] = ["struct", "union", "enum", "typedef", "config", "
 const FUNCTION_WORDS: [&str; 2] = ["macro", "fn"];
 
 /// Providers whose attach points contain paths.
-const PATH_PROVIDERS: [&str; 6] = ["uprobe", "uretprobe", "u", "ur", "usdt", "U"];
+const PATH_PROVIDERS: [&str; 7] = ["uprobe", "uretprobe", "u", "ur", "usdt", "iter", "it"];
 
 /// Lexes a whole script.
 #[must_use]
 pub fn lex(file: FileId, text: &str) -> Vec<Token> {
-    Lexer { file, text, at: 0, mode: Mode::Top, depth: 0, parens: 0, typedef: false, tokens: Vec::new() }
-        .run()
+    Lexer {
+        file,
+        text,
+        at: 0,
+        mode: Mode::Top,
+        depth: 0,
+        parens: 0,
+        typedef: false,
+        ends_at_paren: false,
+        tokens: Vec::new(),
+    }
+    .run()
 }
 
 /// Lexes an expression that stands in `text` from byte `from` to `to`.
 pub(crate) fn lex_expr(file: FileId, text: &str, from: usize, to: usize) -> Vec<Token> {
     let text = &text[..to];
-    Lexer { file, text, at: from, mode: Mode::Body, depth: 1, parens: 0, typedef: false, tokens: Vec::new() }
-        .run()
+    Lexer {
+        file,
+        text,
+        at: from,
+        mode: Mode::Body,
+        depth: 1,
+        parens: 0,
+        typedef: false,
+        ends_at_paren: false,
+        tokens: Vec::new(),
+    }
+    .run()
 }
 
 struct Lexer<'a> {
@@ -107,6 +127,8 @@ struct Lexer<'a> {
     parens: u32,
     /// The item at hand is a `typedef`, whose brace is not its end.
     typedef: bool,
+    /// The item at hand ends with a parenthesis: a map's declaration, or a record with attributes after it.
+    ends_at_paren: bool,
     tokens: Vec<Token>,
 }
 
@@ -181,6 +203,7 @@ impl<'a> Lexer<'a> {
         let plain = !after.starts_with(':');
         self.parens = 0;
         self.typedef = word == "typedef";
+        self.ends_at_paren = word == "let";
         self.mode = if rest.starts_with('#') || (ITEM_WORDS.contains(&word) && plain) {
             Mode::Item
         } else if (FUNCTION_WORDS.contains(&word) || word == "import") && plain {
@@ -215,13 +238,15 @@ impl<'a> Lexer<'a> {
 
     fn attach_point(&mut self) {
         let start = self.at;
-        let mut quoted = false;
+        let (mut quoted, mut escaped) = (false, false);
         let mut end = self.text.len();
         // Whether a slash belongs to a path; known once there is a colon.
         let mut path = false;
         let mut colon = false;
         for (at, c) in self.text[start..].char_indices() {
             match c {
+                _ if escaped => escaped = false,
+                '\\' if quoted => escaped = true,
                 '"' => quoted = !quoted,
                 '\n' => end = start + at,
                 _ if quoted => {}
@@ -409,7 +434,13 @@ impl<'a> Lexer<'a> {
     fn follow(&mut self, punct: &str) {
         match punct {
             "(" | "[" if self.depth == 0 => self.parens += 1,
-            ")" | "]" if self.depth == 0 => self.parens = self.parens.saturating_sub(1),
+            ")" | "]" if self.depth == 0 => {
+                self.parens = self.parens.saturating_sub(1);
+                let ends = self.ends_at_paren && self.parens == 0 && self.mode == Mode::Item;
+                if ends && !self.item_goes_on() {
+                    self.mode = Mode::Top;
+                }
+            }
             "{" => {
                 self.depth += 1;
                 if self.mode == Mode::Predicate && (self.parens == 0 || self.follows_slash()) {
@@ -436,19 +467,39 @@ impl<'a> Lexer<'a> {
 
     /// `struct x {}` and `config = {}` need no semicolon; `typedef struct {} x;` does not end at its brace, nor does a record with
     /// attributes.
-    fn brace_ends_item(&self) -> bool {
-        let next = self.rest().trim_start();
-        self.mode == Mode::Item
-            && self.parens == 0
-            && !self.typedef
-            && !next.starts_with(';')
-            && !next.starts_with("__attribute__")
+    fn brace_ends_item(&mut self) -> bool {
+        if self.mode != Mode::Item || self.parens > 0 || self.typedef {
+            return false;
+        }
+        self.ends_at_paren = true;
+        !self.item_goes_on()
+    }
+
+    /// Whether what follows belongs to the item that could end here.
+    fn item_goes_on(&self) -> bool {
+        let next = after_blank(self.rest());
+        next.starts_with(';') || next.starts_with("__attribute__")
+    }
+}
+
+/// The text after white space and comments.
+fn after_blank(text: &str) -> &str {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start();
+        if rest.starts_with("//") {
+            rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            rest = comment.split_once("*/").map_or("", |(_, after)| after);
+        } else {
+            return rest;
+        }
     }
 }
 
 /// Whether the attach points of a provider have paths, so that a slash does not end them.
 fn has_path(provider: &str) -> bool {
-    PATH_PROVIDERS.contains(&provider) || provider.contains(['*', '='])
+    PATH_PROVIDERS.iter().any(|p| p.eq_ignore_ascii_case(provider)) || provider.contains(['*', '='])
 }
 
 fn is_word(c: char) -> bool {

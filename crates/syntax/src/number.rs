@@ -14,11 +14,17 @@ pub(crate) fn parse(text: &str) -> Result<Number, String> {
     let (radix, body) = match clean.as_bytes() {
         [b'0', b'x' | b'X', ..] => (16, &clean[2..]),
         [b'0', b'b' | b'B', ..] => (2, &clean[2..]),
-        [b'0', b'0'..=b'7', ..] => (8, &clean[1..]),
+        [b'0', b'0'..=b'9', ..] => (8, &clean[1..]),
         _ => (10, clean.as_str()),
     };
+    if text.ends_with('_') {
+        return Err(format!("underscore at the end of number \"{text}\""));
+    }
     let digits = body.find(|c: char| !c.is_digit(radix)).unwrap_or(body.len());
     let (number, suffix) = body.split_at(digits);
+    if radix == 8 && suffix.starts_with(['8', '9']) {
+        return Err(format!("invalid octal number \"{text}\": a number with a leading 0 counts in eights"));
+    }
     let too_large = || format!("number \"{text}\" does not fit 64 bits");
     let value = if number.is_empty() {
         return Err(format!("invalid number \"{text}\""));
@@ -38,6 +44,8 @@ pub(crate) fn parse(text: &str) -> Result<Number, String> {
         }
     }
     match suffix.to_ascii_lowercase().as_str() {
+        "l" | "ll" if value > i64::MAX as u64 => Err(format!("number \"{text}\" does not fit its suffix")),
+        "u" if value > u64::from(u32::MAX) => Err(format!("number \"{text}\" does not fit its suffix")),
         "" | "l" | "ll" => Ok(Number { value, unsigned: false, duration: false }),
         "u" | "ul" | "ull" | "lu" | "llu" => Ok(Number { value, unsigned: true, duration: false }),
         _ => Err(format!("invalid suffix \"{suffix}\" on number \"{text}\"")),

@@ -151,7 +151,8 @@ impl Printer {
     }
 
     fn c_enum(&mut self, def: &CEnum) {
-        put!(self, "enum {} {{ ", def.name.text);
+        let tag = def.name.text.as_str();
+        put!(self, "enum {tag}{}{{ ", if tag.is_empty() { "" } else { " " });
         for (name, value) in &def.variants {
             put!(self, "{}", name.text);
             if let Some(value) = value {
@@ -288,6 +289,8 @@ impl Printer {
             ExprKind::Int { value, unsigned, duration } => {
                 let suffix = if *duration {
                     "ns"
+                } else if *unsigned && *value > u64::from(u32::MAX) {
+                    "ul"
                 } else if *unsigned {
                     "u"
                 } else {

@@ -9,6 +9,9 @@ use crate::lex::{self, TokenKind};
 /// Names that count as defined.
 const DEFINED: [&str; 1] = ["BPFTRACE_HAVE_BTF"];
 
+/// Most tokens of an attribute before a definition's brace.
+const MAX_ATTRIBUTE: usize = 24;
+
 impl Parser<'_> {
     pub(super) fn c_item(&mut self, script: &mut Script) -> Parsed<()> {
         let start = self.span();
@@ -17,9 +20,14 @@ impl Parser<'_> {
             script.c_items.extend(item);
             return Ok(());
         }
+        if matches!(self.kind_at(1), TokenKind::Ident(_)) && self.is_at(2, ";") {
+            // Only says that there is such a type.
+            (0..3).for_each(|_| self.advance());
+            return Ok(());
+        }
         let item = match self.kind() {
             TokenKind::Ident(word) if word == "enum" => CItem::Enum(self.c_enum()?),
-            _ => CItem::Record(self.c_record()?),
+            _ => CItem::Record(self.record_with_enums(script)?),
         };
         self.take(";");
         script.c_items.push(item);
@@ -27,9 +35,16 @@ impl Parser<'_> {
     }
 
     fn typedef(&mut self, script: &mut Script, start: Span) -> Parsed<Option<CItem>> {
-        let defines = self.is_at(1, "{") || self.is_at(2, "{");
-        if !defines {
+        if !self.defines_type() {
             let mut ty = self.type_expr()?;
+            if self.take("(") {
+                let CMember { name, ty, .. } = self.function_pointer(start)?;
+                self.take(";");
+                return Ok(match ty {
+                    CMemberType::Type(ty) => Some(CItem::Typedef { name, ty }),
+                    CMemberType::Inline { .. } => None,
+                });
+            }
             let name = self.ident("the new type's name")?;
             ty.arrays.extend(self.array_lengths()?);
             self.take(";");
@@ -47,7 +62,7 @@ impl Parser<'_> {
             script.c_items.push(CItem::Enum(def));
             return Ok(Some(CItem::Typedef { name, ty }));
         }
-        let mut def = self.c_record()?;
+        let mut def = self.record_with_enums(script)?;
         let pointers = self.stars()?;
         let name = self.ident("the new type's name")?;
         self.take(";");
@@ -61,6 +76,35 @@ impl Parser<'_> {
         Ok(Some(CItem::Typedef { name, ty: TypeExpr { pointers, ..named(base, start) } }))
     }
 
+    /// Whether the `struct`, `union` or `enum` at hand is defined here.
+    fn defines_type(&self) -> bool {
+        if !matches!(self.kind(), TokenKind::Ident(w) if w == "struct" || w == "union" || w == "enum") {
+            return false;
+        }
+        let mut ahead = 1;
+        while matches!(self.kind_at(ahead), TokenKind::Ident(w) if w == "__attribute__")
+            && self.is_at(ahead + 1, "(")
+        {
+            // As many as a person writes: `((aligned(8), packed))`.
+            let close = (ahead..ahead + MAX_ATTRIBUTE)
+                .find(|&at| self.is_at(at, ")") && !self.is_at(at + 1, ")") && !self.is_at(at + 1, ","));
+            let Some(close) = close else { return false };
+            ahead = close + 1;
+        }
+        if matches!(self.kind_at(ahead), TokenKind::Ident(_)) {
+            ahead += 1;
+        }
+        self.is_at(ahead, "{")
+            || (ahead > 1 && matches!(self.kind_at(ahead), TokenKind::Ident(w) if w == "__attribute__"))
+    }
+
+    /// A record after the enums that are defined in it: for C they are names of the whole file.
+    fn record_with_enums(&mut self, script: &mut Script) -> Parsed<CRecord> {
+        let record = self.c_record();
+        script.c_items.extend(self.inner_enums.drain(..).map(CItem::Enum));
+        record
+    }
+
     fn c_record(&mut self) -> Parsed<CRecord> {
         self.nested(|p| {
             let start = p.span();
@@ -68,6 +112,7 @@ impl Parser<'_> {
             p.advance();
             let mut packed = p.attributes()?;
             let name = p.tag();
+            packed |= p.attributes()?;
             p.expect("{")?;
             let mut members = Vec::new();
             while !p.is("}") {
@@ -96,13 +141,24 @@ impl Parser<'_> {
     fn attributes(&mut self) -> Parsed<bool> {
         let mut packed = false;
         while self.take_word("__attribute__") {
+            let open = self.span();
+            if !self.is("(") {
+                return Err(self.unexpected("`((`"));
+            }
             let mut depth = 0u32;
             loop {
                 match self.kind() {
                     TokenKind::Punct("(") => depth += 1,
                     TokenKind::Punct(")") => depth = depth.saturating_sub(1),
+                    TokenKind::Ident(word) if word == "aligned" || word == "__aligned__" => {
+                        let text = "`aligned` is ignored: members stand where C puts them without it";
+                        let span = self.span();
+                        self.report(Diagnostic::warning(span, text));
+                    }
                     TokenKind::Ident(word) => packed |= word == "packed" || word == "__packed__",
-                    TokenKind::Eof => return Err(self.unexpected("`)`")),
+                    TokenKind::Punct("{" | "}" | ";") | TokenKind::Eof | TokenKind::AttachPoint(_) => {
+                        return Err(self.unclosed("`)`", open));
+                    }
                     _ => {}
                 }
                 self.advance();
@@ -117,13 +173,12 @@ impl Parser<'_> {
     /// `type a, *b[4], c : 3;`
     fn member_decl(&mut self, members: &mut Vec<CMember>) -> Parsed<()> {
         while self.take_word("const") || self.take_word("volatile") {}
-        let inline = matches!(self.kind(), TokenKind::Ident(w) if w == "struct" || w == "union")
-            && (self.is_at(1, "{") || self.is_at(2, "{"));
-        if inline {
-            return self.inline_member(members);
-        }
         let start = self.span();
-        let base = self.type_base()?;
+        let base = match self.defines_type() {
+            true if self.is_word("enum") => self.inline_enum()?,
+            true => return self.inline_member(members),
+            false => self.type_base()?,
+        };
         loop {
             let pointers = self.stars()?;
             if self.take("(") {
@@ -157,13 +212,40 @@ impl Parser<'_> {
         if !self.take(":") {
             return Ok(None);
         }
-        match *self.kind() {
-            TokenKind::Int { value, .. } if value <= 64 => {
-                self.advance();
-                Ok(Some(value as u32))
+        let start = self.span();
+        match self.constant("a bit-field's width")? {
+            width @ 0..=64 => Ok(Some(width as u32)),
+            _ => {
+                let span = start.to(self.previous());
+                Err(self.error(span, "a bit-field has 64 bits at most"))
             }
-            _ => Err(self.unexpected("a bit-field's width, at most 64")),
         }
+    }
+
+    /// The value of a constant expression.
+    pub(super) fn constant(&mut self, what: &str) -> Parsed<i64> {
+        if matches!(self.kind(), TokenKind::Punct(p) if !["(", "-", "+", "~", "!"].contains(p)) {
+            return Err(self.unexpected(what));
+        }
+        let expr = self.beside(Self::expr)?;
+        let Some(value) = self.constants.value(&expr) else {
+            let problem =
+                Diagnostic::error(expr.span, format!("{what} must be a constant that the script defines"));
+            return Err(self
+                .report(problem.with_help("headers are not read: write the number, or `#define` the name")));
+        };
+        Ok(value)
+    }
+
+    /// An enum defined where a member's type stands.
+    fn inline_enum(&mut self) -> Parsed<TypeBase> {
+        let def = self.c_enum()?;
+        let base = match def.name.text.as_str() {
+            "" => TypeBase::Named("unsigned int".into()),
+            tag => TypeBase::Enum(tag.to_owned()),
+        };
+        self.inner_enums.push(def);
+        Ok(base)
     }
 
     fn inline_member(&mut self, members: &mut Vec<CMember>) -> Parsed<()> {
@@ -180,8 +262,16 @@ impl Parser<'_> {
     /// The rest of `ret (*name)(params)`; the parenthesis is taken. Any function pointer is a `void *`.
     fn function_pointer(&mut self, start: Span) -> Parsed<CMember> {
         self.expect("*")?;
-        let name = self.ident("the function pointer's name")?;
+        self.stars()?;
+        let name = self.ident("the pointer's name")?;
+        let arrays = self.array_lengths()?;
         self.expect(")")?;
+        if self.is("[") {
+            // A pointer to an array.
+            self.array_lengths()?;
+            let ty = TypeExpr { pointers: 1, arrays, ..named(TypeBase::Named("void".into()), start) };
+            return Ok(CMember { name, ty: CMemberType::Type(ty), bits: None });
+        }
         self.expect("(")?;
         let mut depth = 1u32;
         while depth > 0 {
@@ -193,7 +283,7 @@ impl Parser<'_> {
             }
             self.advance();
         }
-        let ty = TypeExpr { pointers: 1, ..named(TypeBase::Named("void".into()), start) };
+        let ty = TypeExpr { pointers: 1, arrays, ..named(TypeBase::Named("void".into()), start) };
         Ok(CMember { name, ty: CMemberType::Type(ty), bits: None })
     }
 
@@ -212,7 +302,10 @@ impl Parser<'_> {
             }
         }
         let close = self.expect("}")?;
-        Ok(CEnum { name, variants, span: start.to(close) })
+        self.attributes()?;
+        let def = CEnum { name, variants, span: start.to(close) };
+        self.constants.define_enum(&def);
+        Ok(def)
     }
 
     pub(super) fn directive(&mut self, text: &str, script: &mut Script) -> Parsed<()> {
@@ -289,6 +382,7 @@ impl Parser<'_> {
         let complete = inner.at_end();
         match parsed {
             Ok(value) if complete => {
+                self.constants.define(name, &value);
                 let name = Name { text: name.to_owned(), span };
                 script.c_items.push(CItem::Define { name, value });
             }

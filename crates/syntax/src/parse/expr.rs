@@ -3,7 +3,7 @@
 use strix_model::{Diagnostic, Span};
 
 use super::{Parsed, Parser};
-use crate::ast::{BinaryOp, Expr, ExprKind, Name, OffsetofBase, Stmt, StmtKind, UnaryOp};
+use crate::ast::{BinaryOp, Block, Expr, ExprKind, Name, OffsetofBase, Stmt, StmtKind, UnaryOp};
 use crate::lex::TokenKind;
 
 impl Parser<'_> {
@@ -18,7 +18,7 @@ impl Parser<'_> {
             return Ok(cond);
         }
         self.advance();
-        let then = if short {
+        let then = if short || self.take(":") {
             None
         } else {
             let then = self.beside(Self::expr)?;
@@ -84,7 +84,7 @@ impl Parser<'_> {
             "&" => UnaryOp::AddressOf,
             "++" | "--" => return self.prefix_inc_dec(punct == "++"),
             "(" => {
-                if let Some(ty) = self.cast_type() {
+                if let Some(ty) = self.cast_type()? {
                     let operand = self.nested(Self::unary)?;
                     let span = start.to(operand.span);
                     return Ok(Expr { kind: ExprKind::Cast { ty, operand: Box::new(operand) }, span });
@@ -210,6 +210,7 @@ impl Parser<'_> {
     fn word(&mut self, word: String) -> Parsed<Expr> {
         let start = self.span();
         match word.as_str() {
+            "if" => return self.if_expr(),
             "sizeof" => return self.sizeof(),
             "offsetof" => return self.offsetof(),
             "comptime" | "typeof" | "typeinfo" => {
@@ -219,7 +220,7 @@ impl Parser<'_> {
                 self.advance();
                 return Ok(Expr { kind: ExprKind::Bool(word == "true"), span: start });
             }
-            "if" | "else" | "while" | "for" | "unroll" | "let" | "break" | "continue" | "return" => {
+            "else" | "while" | "for" | "unroll" | "let" | "break" | "continue" | "return" => {
                 return Err(self.unexpected("an expression"));
             }
             "struct" | "union" | "enum" => {
@@ -242,7 +243,7 @@ impl Parser<'_> {
         let start = self.span();
         self.advance();
         self.expect("(")?;
-        let kind = if self.starts_type(0) {
+        let kind = if self.starts_type(0) || self.pointer_to_name(")") {
             ExprKind::SizeofType(self.type_expr()?)
         } else {
             ExprKind::SizeofExpr(Box::new(self.expr()?))
@@ -255,7 +256,7 @@ impl Parser<'_> {
         let start = self.span();
         self.advance();
         self.expect("(")?;
-        let of = if self.starts_type(0) {
+        let of = if self.starts_type(0) || self.pointer_to_name(",") {
             OffsetofBase::Type(self.type_expr()?)
         } else {
             OffsetofBase::Expr(Box::new(self.expr()?))
@@ -319,14 +320,51 @@ impl Parser<'_> {
     /// `{ …; value }`.
     fn block_expr(&mut self) -> Parsed<Expr> {
         let open = self.span();
-        let mut block = self.block()?;
-        let last = block.stmts.pop();
-        match last {
-            Some(Stmt { kind: StmtKind::Expr(value), .. }) => Ok(Expr {
-                kind: ExprKind::Block { stmts: block.stmts, value: Box::new(value) },
-                span: block.span,
-            }),
-            _ => Err(self.error(open, "a block used as a value must end with an expression")),
+        let block = self.block()?;
+        match value_of(block) {
+            Some(value) => Ok(value),
+            None => Err(self.error(open, "a block used as a value must end with an expression")),
         }
+    }
+
+    /// `if cond { …; value } else { …; value }` in place of a value.
+    fn if_expr(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let kind = self.if_stmt()?;
+        let span = start.to(self.previous());
+        match value_of_stmt(Stmt { kind, span }) {
+            Some(value) => Ok(value),
+            None => {
+                let problem =
+                    Diagnostic::error(start, "an `if` used as a value needs a value in each branch");
+                Err(self.report(problem.with_help("write `if (…) { 1 } else { 2 }` or `… ? 1 : 2`")))
+            }
+        }
+    }
+}
+
+/// What a block gives in place of a value: that of its last statement.
+fn value_of(mut block: Block) -> Option<Expr> {
+    let value = value_of_stmt(block.stmts.pop()?)?;
+    Some(Expr { kind: ExprKind::Block { stmts: block.stmts, value: Box::new(value) }, span: block.span })
+}
+
+/// A branch's value, without braces where there is nothing else in them.
+fn branch(block: Block) -> Option<Expr> {
+    match value_of(block)? {
+        Expr { kind: ExprKind::Block { stmts, value }, .. } if stmts.is_empty() => Some(*value),
+        value => Some(value),
+    }
+}
+
+fn value_of_stmt(stmt: Stmt) -> Option<Expr> {
+    match stmt.kind {
+        StmtKind::Expr(value) => Some(value),
+        StmtKind::Block(block) => value_of(block),
+        StmtKind::If { cond, then, els } => {
+            let (then, els) = (Some(Box::new(branch(then)?)), Box::new(branch(els?)?));
+            Some(Expr { kind: ExprKind::Ternary { cond: Box::new(cond), then, els }, span: stmt.span })
+        }
+        _ => None,
     }
 }

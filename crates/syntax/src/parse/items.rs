@@ -132,7 +132,7 @@ impl Parser<'_> {
         self.expect("(")?;
         let entries = self.expr()?;
         self.expect(")")?;
-        self.expect(";")?;
+        self.take(";");
         let span = start.to(self.previous());
         script.map_decls.push(MapDecl { map, kind, entries, span });
         Ok(())
@@ -157,7 +157,21 @@ impl Parser<'_> {
         }
         if let TokenKind::AttachPoint(text) = self.kind().clone() {
             let span = self.span();
-            self.error(span, format!("syntax error, unexpected `{text}`, expected `,`, a predicate or `{{`"));
+            let message = format!("syntax error, unexpected `{text}`, expected `,`, a predicate or `{{`");
+            let problem = Diagnostic::error(span, message);
+            let next = match self.kind_at(1) {
+                TokenKind::AttachPoint(next) => next.clone(),
+                _ => String::new(),
+            };
+            self.report(match attach_points.last() {
+                Some(last) if last.text == "probe" => {
+                    problem.with_help("a probe begins with its attach point: leave out the word `probe`")
+                }
+                _ if [&text, &next].iter().any(|t| t.starts_with(['=', '!', '<', '>', '&', '|'])) => {
+                    problem.with_help("a condition stands between slashes: kprobe:f /pid == 1/ { }")
+                }
+                _ => problem,
+            });
             while matches!(self.kind(), TokenKind::AttachPoint(_)) {
                 self.advance();
             }
@@ -196,9 +210,11 @@ impl Parser<'_> {
             self.report(problem.with_help("leave out the name and the `=`"));
         }
         let mut parts = Vec::new();
-        let (mut from, mut quoted, mut had_quotes) = (0usize, false, false);
+        let (mut from, mut quoted, mut had_quotes, mut escaped) = (0usize, false, false, false);
         for (at, c) in text.char_indices().chain([(text.len(), ':')]) {
             match c {
+                _ if escaped && at < text.len() => escaped = false,
+                '\\' if quoted => escaped = true,
                 '"' => {
                     quoted = !quoted;
                     had_quotes = true;
@@ -207,7 +223,7 @@ impl Parser<'_> {
                     let part = &text[from..at];
                     let lo = span.lo + from as u32;
                     parts.push(AttachPart {
-                        text: if had_quotes { part.replace('"', "") } else { part.to_owned() },
+                        text: if had_quotes { unquoted(part) } else { part.to_owned() },
                         quoted: had_quotes,
                         span: Span::new(self.file, lo, lo + part.len() as u32),
                     });
@@ -221,4 +237,18 @@ impl Parser<'_> {
         }
         Ok(AttachPointText { parts, text, span })
     }
+}
+
+/// The text without its quotes and with what stands after a backslash in them.
+fn unquoted(part: &str) -> String {
+    let (mut text, mut quoted) = (String::with_capacity(part.len()), false);
+    let mut chars = part.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => quoted = !quoted,
+            '\\' if quoted => text.extend(chars.next()),
+            c => text.push(c),
+        }
+    }
+    text
 }

@@ -3,15 +3,17 @@
 //! Every error is reported and parsing goes on at the next statement or probe, so that one run shows all of them.
 
 mod cdecl;
+mod constant;
 mod expr;
 mod items;
 mod stmt;
 mod types;
 
-use strix_model::{Diagnostic, Diagnostics, FileId, Span};
+use strix_model::{Diagnostic, Diagnostics, FileId, Severity, Span};
 
-use crate::ast::{Expr, ExprKind, Name, Script};
+use crate::ast::{CEnum, Expr, ExprKind, Name, Script};
 use crate::lex::{self, Token, TokenKind};
+use constant::Constants;
 
 /// Deeper nesting of expressions and blocks is refused: the stages after this one recurse.
 const MAX_DEPTH: u32 = 100;
@@ -61,6 +63,10 @@ pub(crate) struct Parser<'a> {
     unclosed_known: bool,
     /// A `/` before `{` ends the predicate.
     in_predicate: bool,
+    /// What the script defines with a constant value.
+    constants: Constants,
+    /// Enums defined inside of the record at hand.
+    inner_enums: Vec<CEnum>,
     diags: &'a mut Diagnostics,
 }
 
@@ -78,6 +84,8 @@ impl<'a> Parser<'a> {
             open: Span::new(file, 0, 0),
             unclosed_known: false,
             in_predicate: false,
+            constants: Constants::default(),
+            inner_enums: Vec::new(),
             diags,
         }
     }
@@ -157,6 +165,10 @@ impl<'a> Parser<'a> {
     }
 
     fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        if diagnostic.severity == Severity::Warning {
+            self.diags.push(diagnostic);
+            return Reported;
+        }
         self.findings += 1;
         match self.findings {
             0..MAX_FINDINGS => self.diags.push(diagnostic),
@@ -203,7 +215,7 @@ impl<'a> Parser<'a> {
         };
         match self.kind() {
             TokenKind::Punct("=") => problem.with_help("compare with `==`"),
-            TokenKind::Punct("'") => problem.with_help("strings stand in double quotes: \"text\""),
+            TokenKind::Punct("'" | "`") => problem.with_help("strings stand in double quotes: \"text\""),
             _ => problem,
         }
     }

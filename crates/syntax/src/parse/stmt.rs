@@ -2,7 +2,7 @@
 
 use strix_model::Diagnostic;
 
-use super::{Parsed, Parser, Reported};
+use super::{MAX_DEPTH, Parsed, Parser, Reported};
 use crate::ast::{BinaryOp, Block, Expr, ExprKind, Name, Stmt, StmtKind};
 use crate::lex::TokenKind;
 
@@ -39,6 +39,8 @@ const PROVIDERS: [&str; 30] = [
     "watchpoint",
     "iter",
 ];
+
+const FOR_HELP: &str = "loops go over a range or a map: for ($i : 0..10) { }, for ($kv : @map) { }";
 
 impl Parser<'_> {
     /// A block in braces. Errors inside are reported and do not end it.
@@ -111,10 +113,10 @@ impl Parser<'_> {
                 });
             }
             TokenKind::Ident(word) => match word.as_str() {
-                "if" => (self.if_stmt()?, true),
-                "while" => (self.while_stmt()?, true),
-                "for" => (self.for_stmt()?, true),
-                "unroll" => (self.unroll_stmt()?, true),
+                "if" => (self.headed(Self::if_stmt)?, true),
+                "while" => (self.headed(Self::while_stmt)?, true),
+                "for" => (self.headed(Self::for_stmt)?, true),
+                "unroll" => (self.headed(Self::unroll_stmt)?, true),
                 "let" => (self.let_stmt()?, false),
                 "break" | "continue" => {
                     self.advance();
@@ -174,11 +176,57 @@ impl Parser<'_> {
         }
     }
 
+    /// A statement with a head and a body. The body is worth looking at even when the head is not: then it stands for the statement.
+    fn headed(&mut self, stmt: fn(&mut Self) -> Parsed<StmtKind>) -> Parsed<StmtKind> {
+        let start = self.at;
+        stmt(self).or_else(|reported| {
+            let in_head = self.tokens[start..self.at].iter().all(|t| t.kind != TokenKind::Punct("{"));
+            if in_head && self.depth < MAX_DEPTH { self.body_after(start) } else { Err(reported) }
+        })
+    }
+
+    /// Skips the rest of the head that began at `start` and takes the body, if there is one.
+    fn body_after(&mut self, start: usize) -> Parsed<StmtKind> {
+        let mut parens = 0i64;
+        let mut count = |kind: &TokenKind| match kind {
+            TokenKind::Punct("(") => {
+                parens += 1;
+                parens
+            }
+            TokenKind::Punct(")") => {
+                parens -= 1;
+                parens
+            }
+            _ => parens,
+        };
+        self.tokens[start..self.at].iter().for_each(|t| {
+            count(&t.kind);
+        });
+        loop {
+            let open = count(self.kind());
+            match self.kind() {
+                TokenKind::Eof | TokenKind::AttachPoint(_) | TokenKind::Punct("}") => return Err(Reported),
+                TokenKind::Punct(";") if open <= 0 => return Err(Reported),
+                TokenKind::Punct("{") => break,
+                _ => self.advance(),
+            }
+        }
+        let body = self.block()?;
+        if self.take_word("else") {
+            if self.is_word("if") {
+                self.headed(Self::if_stmt)?;
+            } else {
+                self.block()?;
+            }
+        }
+        Ok(StmtKind::Block(body))
+    }
+
     fn block_stmt(&mut self) -> Parsed<StmtKind> {
         Ok(StmtKind::Block(self.block()?))
     }
 
-    fn if_stmt(&mut self) -> Parsed<StmtKind> {
+    pub(super) fn if_stmt(&mut self) -> Parsed<StmtKind> {
         self.nested(|p| {
             p.advance();
             if p.is_word("comptime") {
@@ -222,12 +270,18 @@ impl Parser<'_> {
     fn for_stmt(&mut self) -> Parsed<StmtKind> {
         self.advance();
         let parenthesised = self.take("(");
-        let var = self.variable_name()?;
-        if self.is("=") {
-            let problem = Diagnostic::error(self.span(), "syntax error, unexpected `=`, expected `:`");
-            return Err(self.report(problem.with_help("loops count over a range: for ($i : 0..10) { }")));
+        if !matches!(self.kind(), TokenKind::Var(_)) {
+            let problem = self.surprise("a variable ($name)").with_help(FOR_HELP);
+            return Err(self.report(problem));
         }
-        self.expect(":")?;
+        let var = self.variable_name()?;
+        if !self.take(":") {
+            // Not about comparing.
+            let found = super::describe(self.kind());
+            let message = format!("syntax error, unexpected {found}, expected `:`");
+            let problem = Diagnostic::error(self.span(), message).with_help(FOR_HELP);
+            return Err(self.report(problem));
+        }
         if let TokenKind::Map(name) = self.kind().clone()
             && (self.is_at(1, ")") || self.is_at(1, "{"))
         {

@@ -214,14 +214,13 @@ error: syntax error, unexpected `;`, expected an expression at 1:14 `;`
 BEGIN { for (i : 0..10) { } }
 ----
 error: syntax error, unexpected `i`, expected a variable ($name) at 1:14 `i`
+  help: loops go over a range or a map: for ($i : 0..10) { }, for ($kv : @map) { }
 
 ====
 BEGIN { for ($i = 0; $i < 10; $i++) { } }
 ----
 error: syntax error, unexpected `=`, expected `:` at 1:17 `=`
-  help: loops count over a range: for ($i : 0..10) { }
-error: syntax error, unexpected `)`, expected `;` or `}` at 1:35 `)`
-  label: the statement before it ends here at 1:33 `++`
+  help: loops go over a range or a map: for ($i : 0..10) { }, for ($kv : @map) { }
 
 ====
 BEGIN { for ($i : 10) { } }
@@ -282,12 +281,6 @@ error: named probes (`name=probe`) are not supported yet at 1:1 `here=kprobe:f`
   help: leave out the name and the `=`
 
 ====
-let @a = hash(10)
-BEGIN { @a[1] = 1; }
-----
-error: syntax error, unexpected `BEGIN`, expected `;` at 2:1 `BEGIN`
-
-====
 let a = hash(10);
 BEGIN { }
 ----
@@ -315,7 +308,7 @@ error: syntax error, unexpected `int`, expected `;` at 1:18 `int`
 struct a { int x : 65; };
 BEGIN { }
 ----
-error: syntax error, unexpected number, expected a bit-field's width, at most 64 at 1:20 `65`
+error: a bit-field has 64 bits at most at 1:20 `65`
 
 ====
 struct a { int x
