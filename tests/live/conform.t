@@ -46,3 +46,27 @@ RUN
   strix trace -q -e 'BEGIN { printf("%s\n%s\n", strftime("%s%f", 1000123000), strftime("%s%f", 0)); }' | sed -n '/^[0-9]/p' | { read a; read b; echo $((a - b)); }
 EXPECT
   1000123
+
+NAME conform-macros
+PROG
+  macro add_one($x) { $x += 1; }
+  macro double(x) { x * 2 }
+  macro fill(@m, value) { @m[value] = double(value); }
+  macro total(@m) { $sum = 0; for ($kv : @m) { $sum += $kv.1; } $sum }
+  macro answer() { let $x = 42; $x }
+  macro shout(x) { x; x; }
+  BEGIN {
+    $x = 1; add_one($x); $sum = 7; fill(@a, 5); fill(@a, double(5));
+    printf("%d %d %d %d\n", $x, double($x + 1), total(@a), $sum);
+    print(answer); print(answer());
+    shout({ printf("ho") });
+    printf("\n");
+  }
+EXPECT
+  2 6 30 7
+  42
+  42
+  hoho
+  @a[5]: 10
+  @a[10]: 20
+DIFF text

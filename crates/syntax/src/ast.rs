@@ -20,8 +20,43 @@ pub struct Script {
     pub config: Vec<ConfigEntry>,
     /// `let @name = kind(entries);`
     pub map_decls: Vec<MapDecl>,
+    /// `macro name(…) { … }`
+    pub macros: Vec<Macro>,
     /// Probes, in order.
     pub probes: Vec<Probe>,
+}
+
+/// `macro name($x, value, @map) { … }`: statements that stand where the name is called.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Macro {
+    /// Name.
+    pub name: Name,
+    /// Parameters in order.
+    pub params: Vec<MacroParam>,
+    /// What a call stands for; its value is that of its last statement, if that is an expression.
+    pub body: Block,
+    /// All of it.
+    pub span: Span,
+}
+
+/// A parameter of a macro.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MacroParam {
+    /// Name without sigil.
+    pub name: Name,
+    /// What may be given for it.
+    pub kind: MacroParamKind,
+}
+
+/// What stands for a macro's parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MacroParamKind {
+    /// A variable of the caller, which the macro can change.
+    Variable,
+    /// A map.
+    Map,
+    /// Any expression, put in where the name stands.
+    Value,
 }
 
 /// `key = value` of a config block.

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::ast::{
-    Block, CEnum, CItem, CMember, CMemberType, CRecord, ConfigValue, Expr, ExprKind, OffsetofBase, Script,
-    Stmt, StmtKind, TypeBase, TypeExpr, UnaryOp,
+    Block, CEnum, CItem, CMember, CMemberType, CRecord, ConfigValue, Expr, ExprKind, MacroParam,
+    MacroParamKind, OffsetofBase, Script, Stmt, StmtKind, TypeBase, TypeExpr, UnaryOp,
 };
 
 /// Prints a script.
@@ -32,6 +32,15 @@ struct Printer {
 /// Writing to a string cannot fail.
 macro_rules! put {
     ($p:expr, $($arg:tt)*) => {{ let _ = write!($p.out, $($arg)*); }};
+}
+
+fn param(param: &MacroParam) -> String {
+    let sigil = match param.kind {
+        MacroParamKind::Variable => "$",
+        MacroParamKind::Map => "@",
+        MacroParamKind::Value => "",
+    };
+    format!("{sigil}{}", param.name.text)
 }
 
 impl Printer {
@@ -65,6 +74,12 @@ impl Printer {
             put!(self, "let @{} = {}(", decl.map.text, decl.kind.text);
             self.expr(&decl.entries);
             self.out.push_str(");\n");
+        }
+        for item in &script.macros {
+            let params: Vec<String> = item.params.iter().map(param).collect();
+            put!(self, "macro {}({}) ", item.name.text, params.join(", "));
+            self.block(&item.body);
+            self.out.push('\n');
         }
         for probe in &script.probes {
             let points: Vec<&str> = probe.attach_points.iter().map(|p| p.text.as_str()).collect();

@@ -137,6 +137,8 @@ impl Body<'_, '_> {
             Some(Constant::Define(expr)) => return self.expand(name, &expr, span),
             None => {}
         }
+        // The built-in itself, whatever macros the script has.
+        let name = name.strip_prefix("__builtin_").unwrap_or(name);
         if let Some(variable) = words::variable(name) {
             return self.variable(variable, name, span);
         }

@@ -13,6 +13,7 @@ mod expr;
 mod getopt;
 mod instances;
 mod list;
+mod macros;
 mod names;
 mod number;
 mod place;
@@ -50,6 +51,7 @@ const MAP_KINDS: &[(&str, MapKind)] = &[
 
 /// Resolves a script. The tree is complete only if `diags` has no errors afterwards.
 pub fn resolve(script: &ast::Script, facts: &KernelFacts, options: &Options, diags: &mut Diagnostics) -> Hir {
+    let script = &*macros::expand(script, diags);
     let config = config::resolve(&script.config, &options.config, diags);
     let mut types = Types::default();
     let names = cdecl::declare(&script.c_items, facts, config.max_strlen, &mut types, diags);

@@ -3,7 +3,10 @@
 use strix_model::{Diagnostic, Span};
 
 use super::{Parsed, Parser, Reported};
-use crate::ast::{AttachPart, AttachPointText, ConfigEntry, ConfigValue, MapDecl, Probe, Script};
+use crate::ast::{
+    AttachPart, AttachPointText, ConfigEntry, ConfigValue, Macro, MacroParam, MacroParamKind, MapDecl, Name,
+    Probe, Script,
+};
 use crate::lex::TokenKind;
 
 impl Parser<'_> {
@@ -33,7 +36,8 @@ impl Parser<'_> {
                 "struct" | "union" | "enum" | "typedef" => self.c_item(script),
                 "config" => self.config(script),
                 "let" => self.map_decl(script),
-                "macro" | "fn" | "import" => self.refuse_item(&word),
+                "macro" => self.macro_item(script),
+                "fn" | "import" => self.refuse_item(&word),
                 _ => Err(self.unexpected("a probe")),
             },
             TokenKind::AttachPoint(_) => {
@@ -73,7 +77,6 @@ impl Parser<'_> {
         let start = self.span();
         self.advance();
         let (name, what) = match word {
-            "macro" => ("macro", "macros"),
             "fn" => ("fn", "functions of a script (fn)"),
             _ => ("import", "imports"),
         };
@@ -91,6 +94,33 @@ impl Parser<'_> {
         if self.take("{") {
             self.skip_block();
         }
+        Ok(())
+    }
+
+    fn macro_item(&mut self, script: &mut Script) -> Parsed<()> {
+        let start = self.span();
+        self.advance();
+        let name = self.ident("the macro's name")?;
+        self.expect("(")?;
+        let mut params = Vec::new();
+        while !self.is(")") {
+            let span = self.span();
+            let (text, kind) = match self.kind().clone() {
+                TokenKind::Var(text) => (text, MacroParamKind::Variable),
+                TokenKind::Map(text) => (text, MacroParamKind::Map),
+                TokenKind::Ident(text) => (text, MacroParamKind::Value),
+                _ => return Err(self.unexpected("a parameter: a name, $name or @name")),
+            };
+            self.advance();
+            params.push(MacroParam { name: Name { text, span }, kind });
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.expect(")")?;
+        let body = self.block()?;
+        let span = start.to(body.span);
+        script.macros.push(Macro { name, params, body, span });
         Ok(())
     }
 

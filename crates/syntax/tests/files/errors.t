@@ -258,11 +258,10 @@ BEGIN { print(1) /* never ended }
 error: syntax error, unterminated comment at 1:18 `/*`
 
 ====
-macro f($x) { $x }
+macro f($x, 1) { $x }
 BEGIN { f(1); }
 ----
-error: `macro` is not supported: strix has no macros yet at 1:1 `macro`
-  help: write the code out where it is used
+error: syntax error, unexpected number, expected a parameter: a name, $name or @name at 1:13 `1`
 
 ====
 import "x.bt";

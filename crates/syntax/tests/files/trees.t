@@ -244,3 +244,19 @@ tracepoint:syscalls:sys_enter_*,
 *:f,
 k*:g {
 }
+
+====
+macro twice(x){x*2} macro set($v,@m,key){@m[key]=$v;} macro none(){} BEGIN{set($a,@b,1);print(twice(2))}
+----
+macro twice(x) {
+    x * 2;
+}
+macro set($v, @m, key) {
+    @m[key] = $v;
+}
+macro none() {
+}
+BEGIN {
+    set($a, @b, 1);
+    print(twice(2));
+}

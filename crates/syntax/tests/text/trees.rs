@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use strix_model::Span;
 use strix_syntax::ast::{
     AttachPart, AttachPointText, BinaryOp, Block, CEnum, CItem, CMember, CMemberType, CRecord, ConfigEntry,
-    ConfigValue, Expr, ExprKind, MapDecl, Name, OffsetofBase, Probe, Script, Stmt, StmtKind, TypeBase,
-    TypeExpr, UnaryOp,
+    ConfigValue, Expr, ExprKind, Macro, MacroParam, MacroParamKind, MapDecl, Name, OffsetofBase, Probe,
+    Script, Stmt, StmtKind, TypeBase, TypeExpr, UnaryOp,
 };
 
 const BINARY: [BinaryOp; 18] = [
@@ -330,6 +330,14 @@ fn probes() -> impl Strategy<Value = Probe> {
     })
 }
 
+fn macros() -> impl Strategy<Value = Macro> {
+    let kind =
+        prop::sample::select(&[MacroParamKind::Variable, MacroParamKind::Map, MacroParamKind::Value][..]);
+    let params =
+        prop::collection::vec((names(), kind).prop_map(|(name, kind)| MacroParam { name, kind }), 0..4);
+    (names(), params, blocks()).prop_map(|(name, params, body)| Macro { name, params, body, span: span() })
+}
+
 /// Whole scripts.
 pub fn scripts() -> impl Strategy<Value = Script> {
     let decl = (names(), names(), exprs()).prop_map(|(map, kind, entries)| MapDecl {
@@ -342,7 +350,14 @@ pub fn scripts() -> impl Strategy<Value = Script> {
         prop::collection::vec(c_items(), 0..3),
         prop::collection::vec(config_entries(), 0..3),
         prop::collection::vec(decl, 0..2),
+        prop::collection::vec(macros(), 0..2),
         prop::collection::vec(probes(), 0..3),
     )
-        .prop_map(|(c_items, config, map_decls, probes)| Script { c_items, config, map_decls, probes })
+        .prop_map(|(c_items, config, map_decls, macros, probes)| Script {
+            c_items,
+            config,
+            map_decls,
+            macros,
+            probes,
+        })
 }
