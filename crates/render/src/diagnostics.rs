@@ -7,6 +7,7 @@
 //! HINT: what to do
 //! ```
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use strix_model::{Diagnostic, Diagnostics, Severity, SourceFile, SourceMap, Span};
@@ -24,6 +25,18 @@ const TAB: usize = 4;
 /// Most lines of a place that goes over several; what is between is left out.
 const MOST_LINES: u32 = 64;
 
+/// Most characters of a line; of a longer one, those around the place are shown.
+const MOST_CHARS: usize = 400;
+
+/// Characters before the place that are shown of a line that is too long.
+const CHARS_BEFORE: usize = 100;
+
+/// Most findings that are shown: nobody reads more, and there may be one a word.
+const MOST_FINDINGS: usize = 100;
+
+/// Stands where something of a line is left out.
+const CUT: &str = "...";
+
 /// How diagnostics look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiagnosticStyle {
@@ -40,18 +53,21 @@ pub fn render_diagnostics(
     style: DiagnosticStyle,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    diagnostics
-        .sorted()
-        .into_iter()
-        .filter(|d| !style.errors_only || d.severity == Severity::Error)
-        .try_for_each(|d| render(d, sources, style.colour, out))
+    let mut wanted: Vec<&Diagnostic> = diagnostics.sorted();
+    wanted.retain(|d| !style.errors_only || d.severity == Severity::Error);
+    wanted.iter().take(MOST_FINDINGS).try_for_each(|d| render(d, sources, style.colour, out))?;
+    match wanted.len().saturating_sub(MOST_FINDINGS) {
+        0 => Ok(()),
+        more => writeln!(out, "({more} more findings are not shown)"),
+    }
 }
 
 fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool, out: &mut dyn Write) -> io::Result<()> {
     let severity = diagnostic.severity;
     let place = |span: Span, text: &str, out: &mut dyn Write| {
+        // Names of files, and what of the script is in the text, may hold anything.
         let line = format!("{}: {}{text}", location(sources, span), prefix(severity));
-        write_coloured(out, severity, colour, &line)?;
+        write_coloured(out, severity, colour, &harmless(&line))?;
         context(sources, span, out)
     };
     let primary = &diagnostic.primary;
@@ -64,9 +80,19 @@ fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool, out: &mut 
         place(label.span, &label.text, out)?;
     }
     for help in &diagnostic.help {
-        writeln!(out, "HINT: {help}")?;
+        writeln!(out, "HINT: {}", harmless(help))?;
     }
     Ok(())
+}
+
+/// Without what a terminal could act on.
+fn harmless(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = Vec::new();
+    escape::escape_terminal(text.as_bytes(), &mut escaped);
+    Cow::Owned(String::from_utf8_lossy(&escaped).into_owned())
 }
 
 /// `ERROR: ` or `WARNING: `.
@@ -119,7 +145,12 @@ fn several(file: &SourceFile, first: u32, last: u32, out: &mut dyn Write) -> io:
         let left = last - first + 1 - i;
         if i < MOST_LINES - 1 || left == 1 {
             let mut text = Vec::new();
-            escape::escape_terminal(line.strip_suffix('\r').unwrap_or(line).as_bytes(), &mut text);
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            let end = line.char_indices().nth(MOST_CHARS).map_or(line.len(), |(at, _)| at);
+            escape::escape_terminal(line[..end].as_bytes(), &mut text);
+            if end < line.len() {
+                text.extend_from_slice(CUT.as_bytes());
+            }
             text.push(b'\n');
             out.write_all(&text)?;
         } else if i == MOST_LINES - 1 {
@@ -133,17 +164,26 @@ fn several(file: &SourceFile, first: u32, last: u32, out: &mut dyn Write) -> io:
 fn underlined(line: &str, from: usize, to: usize, out: &mut dyn Write) -> io::Result<()> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let to = to.max(from + 1);
-    let mut text = Vec::with_capacity(line.len() + 1);
+    // A place may be behind the end of its line.
+    let length = line.chars().count();
+    let first = if length > MOST_CHARS { from.min(length).saturating_sub(CHARS_BEFORE) } else { 0 };
+    let last = length.min(first + MOST_CHARS);
+    let mut text = Vec::with_capacity(line.len().min(4 * MOST_CHARS) + 1);
     let mut marks = String::new();
-    let mut count = 0;
-    for (i, c) in line.chars().enumerate() {
+    if first > 0 {
+        text.extend_from_slice(CUT.as_bytes());
+        marks.extend(std::iter::repeat_n(' ', CUT.len()));
+    }
+    for (i, c) in line.chars().enumerate().take(last).skip(first) {
         let width = show(c, &mut text);
         if i < to {
             marks.extend(std::iter::repeat_n(if i < from { ' ' } else { '~' }, width));
         }
-        count = i + 1;
     }
-    if from >= count {
+    if last < length {
+        text.extend_from_slice(CUT.as_bytes());
+    }
+    if from >= length {
         // At the end of the line: an unexpected end of the script, mostly.
         marks.push('~');
     }
@@ -231,6 +271,51 @@ mod tests {
         assert_eq!(error("日本", 3, 6), "stdin:1:2-3: ERROR: bad\n日本\n  ~~\n");
         assert_eq!(error("\x1b[m x", 4, 5), "stdin:1:5-6: ERROR: bad\n\\x1b[m x\n       ~\n");
         assert_eq!(error("a b\r\nc", 2, 3), "stdin:1:3-4: ERROR: bad\na b\n  ~\n");
+    }
+
+    #[test]
+    fn of_long_lines_only_what_is_around_the_place_is_shown() {
+        let long = "a".repeat(1_000_000);
+        let shown = error(&long, 500_000, 500_002);
+        let expected = format!(
+            "stdin:1:500001-500003: ERROR: bad\n...{}...\n   {}~~\n",
+            "a".repeat(MOST_CHARS),
+            " ".repeat(CHARS_BEFORE)
+        );
+        assert_eq!(shown, expected);
+        let start = error(&long, 0, 1_000_000);
+        assert_eq!(start.lines().nth(1), Some(format!("{}...", "a".repeat(MOST_CHARS)).as_str()));
+        assert_eq!(start.lines().nth(2), Some("~".repeat(MOST_CHARS).as_str()));
+        let end = error(&long, 1_000_000, 1_000_000);
+        let marks = format!("   {}~", " ".repeat(CHARS_BEFORE));
+        assert_eq!(end.lines().nth(2), Some(marks.as_str()));
+        let lines = error(&format!("{long}\n{long}"), 0, 2_000_001);
+        assert!(lines.len() < 1000, "{}", lines.len());
+    }
+
+    #[test]
+    fn of_many_findings_the_first_are_shown() {
+        let many = shown("ab", false, |d, at| {
+            for i in 0..20_000 {
+                d.push(Diagnostic::warning(at(0, 1), format!("hm {i}")));
+            }
+        });
+        assert_eq!(many.lines().filter(|l| l.contains("hm")).count(), MOST_FINDINGS);
+        assert!(many.ends_with("(19900 more findings are not shown)\n"));
+    }
+
+    #[test]
+    fn names_and_messages_cannot_act_on_the_terminal() {
+        let mut sources = SourceMap::default();
+        let file = sources.add("a\x1b[2Jb.bt", "ab");
+        let mut diagnostics = Diagnostics::default();
+        let bad = Diagnostic::error(Span::new(file, 0, 1), "no file \x1b]0;x\x07").with_help("\x1bc");
+        diagnostics.push(bad);
+        let mut out = Vec::new();
+        render_diagnostics(&diagnostics, &sources, DiagnosticStyle::default(), &mut out).expect("memory");
+        let text = String::from_utf8(out).expect("UTF-8");
+        assert!(text.starts_with("a\\x1b[2Jb.bt:1:1-2: ERROR: no file \\x1b]0;x\\x07\n"), "{text}");
+        assert!(text.ends_with("HINT: \\x1bc\n"), "{text}");
     }
 
     #[test]

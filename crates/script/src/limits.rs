@@ -36,15 +36,19 @@ const MAX_TUPLE_DEPTH: u32 = 8;
 /// Rounds of a loop that the verifier has to follow one by one.
 const MAX_FOLLOWED_ROUNDS: i64 = 1024;
 
+/// Statements and expressions of a program once its `unroll` loops are written out, which may be nested: each takes memory and time.
+const MAX_UNROLLED: u64 = 1 << 17;
+
 /// Programs a script may become.
 const MAX_PROGRAMS: usize = 1024;
 
 /// Looks for what cannot be placed.
 pub fn check(typed: &Typed, facts: &KernelFacts, _options: &Options, diags: &mut Diagnostics) {
-    let mut limits = Limits { typed, facts, diags, instance: 0 };
+    let mut limits = Limits { typed, facts, diags, instance: 0, copies: 1, size: 0, too_long: false };
     limits.maps();
     for (index, instance) in typed.hir.instances.iter().enumerate() {
         limits.instance = index;
+        limits.size = 0;
         limits.instance(instance);
     }
     let programs = typed.hir.instances.len();
@@ -76,6 +80,12 @@ struct Limits<'a> {
     facts: &'a KernelFacts,
     diags: &'a mut Diagnostics,
     instance: usize,
+    /// How often the place that is looked at is written out.
+    copies: u64,
+    /// Statements and expressions of the program so far.
+    size: u64,
+    /// That it is too much has been said.
+    too_long: bool,
 }
 
 impl Limits<'_> {
@@ -133,6 +143,7 @@ impl Limits<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
+        self.size = self.size.saturating_add(self.copies);
         match &stmt.kind {
             StmtKind::Expr(e) | StmtKind::Return(Some(e)) => self.expr(e),
             StmtKind::Assign { place, value, .. } => {
@@ -157,8 +168,25 @@ impl Limits<'_> {
                 self.need(stmt.span, "for_each_map_elem", "a loop over a map");
                 self.stmts(body);
             }
-            StmtKind::Unroll { body, .. } | StmtKind::Block(body) => self.stmts(body),
+            StmtKind::Unroll { count, body } => self.unroll(stmt.span, *count, body),
+            StmtKind::Block(body) => self.stmts(body),
             StmtKind::Let(_) | StmtKind::Break | StmtKind::Continue | StmtKind::Return(None) => {}
+        }
+    }
+
+    fn unroll(&mut self, span: Span, count: u32, body: &[Stmt]) {
+        let outer = self.copies;
+        self.copies = outer.saturating_mul(u64::from(count));
+        self.stmts(body);
+        self.copies = outer;
+        // Said once, at the innermost loop that is too much: those around it have no more to tell.
+        if self.size > MAX_UNROLLED && !self.too_long {
+            self.too_long = true;
+            let message = format!(
+                "unroll writes out {} statements and expressions: more than {MAX_UNROLLED} are not supported",
+                self.size
+            );
+            self.error(span, message, "a loop over a range (for $i : 0..n) is not written out");
         }
     }
 
@@ -203,6 +231,7 @@ impl Limits<'_> {
     }
 
     fn expr(&mut self, expr: &Expr) {
+        self.size = self.size.saturating_add(self.copies);
         match &expr.kind {
             ExprKind::Call { function, args, .. } => {
                 self.record(expr, *function, args);
