@@ -430,6 +430,23 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// How tight it binds: C's levels, from 1 for `||` to 10 for `*`. Operators of one level group from the left.
+    #[must_use]
+    pub fn level(self) -> u8 {
+        match self {
+            Self::Or => 1,
+            Self::And => 2,
+            Self::BitOr => 3,
+            Self::BitXor => 4,
+            Self::BitAnd => 5,
+            Self::Eq | Self::Ne => 6,
+            Self::Lt | Self::Le | Self::Gt | Self::Ge => 7,
+            Self::Shl | Self::Shr => 8,
+            Self::Add | Self::Sub => 9,
+            Self::Mul | Self::Div | Self::Mod => 10,
+        }
+    }
+
     /// As written.
     #[must_use]
     pub fn text(self) -> &'static str {

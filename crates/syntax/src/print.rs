@@ -340,7 +340,15 @@ impl Printer {
                     UnaryOp::Deref => "*",
                     UnaryOp::AddressOf => "&",
                 });
-                self.operand(operand);
+                // `--x` and `&&x` would be something else.
+                match &operand.kind {
+                    ExprKind::Unary { op: inner, .. }
+                        if inner != op || !matches!(op, UnaryOp::Neg | UnaryOp::AddressOf) =>
+                    {
+                        self.expr(operand);
+                    }
+                    _ => self.operand(operand),
+                }
             }
             ExprKind::IncDec { increment, prefix, target } => {
                 let op = if *increment { "++" } else { "--" };
@@ -353,7 +361,11 @@ impl Printer {
                 }
             }
             ExprKind::Binary { op, lhs, rhs } => {
-                self.operand(lhs);
+                // A chain reads as it was written; parentheses for all of it would nest as deep as it is long.
+                match &lhs.kind {
+                    ExprKind::Binary { op: inner, .. } if inner.level() == op.level() => self.expr(lhs),
+                    _ => self.operand(lhs),
+                }
                 put!(self, " {} ", op.text());
                 self.operand(rhs);
             }
@@ -367,7 +379,10 @@ impl Printer {
                     }
                     None => self.out.push_str(" ?: "),
                 }
-                self.operand(els);
+                match &els.kind {
+                    ExprKind::Ternary { .. } => self.expr(els),
+                    _ => self.operand(els),
+                }
             }
             _ => self.access(expr),
         }
@@ -402,7 +417,10 @@ impl Printer {
                 self.out.push('(');
                 self.ty(ty);
                 self.out.push(')');
-                self.operand(operand);
+                match &operand.kind {
+                    ExprKind::Cast { .. } => self.expr(operand),
+                    _ => self.operand(operand),
+                }
             }
             ExprKind::Tuple(items) => {
                 self.out.push('(');

@@ -50,27 +50,28 @@ impl Parser<'_> {
         if *punct == "/" && self.in_predicate && (self.is_at(1, "{") || *self.kind_at(1) == TokenKind::Eof) {
             return None;
         }
-        Some(match *punct {
-            "||" => (BinaryOp::Or, 1),
-            "&&" => (BinaryOp::And, 2),
-            "|" => (BinaryOp::BitOr, 3),
-            "^" => (BinaryOp::BitXor, 4),
-            "&" => (BinaryOp::BitAnd, 5),
-            "==" => (BinaryOp::Eq, 6),
-            "!=" => (BinaryOp::Ne, 6),
-            "<" => (BinaryOp::Lt, 7),
-            "<=" => (BinaryOp::Le, 7),
-            ">" => (BinaryOp::Gt, 7),
-            ">=" => (BinaryOp::Ge, 7),
-            "<<" => (BinaryOp::Shl, 8),
-            ">>" => (BinaryOp::Shr, 8),
-            "+" => (BinaryOp::Add, 9),
-            "-" => (BinaryOp::Sub, 9),
-            "*" => (BinaryOp::Mul, 10),
-            "/" => (BinaryOp::Div, 10),
-            "%" => (BinaryOp::Mod, 10),
+        let op = match *punct {
+            "||" => BinaryOp::Or,
+            "&&" => BinaryOp::And,
+            "|" => BinaryOp::BitOr,
+            "^" => BinaryOp::BitXor,
+            "&" => BinaryOp::BitAnd,
+            "==" => BinaryOp::Eq,
+            "!=" => BinaryOp::Ne,
+            "<" => BinaryOp::Lt,
+            "<=" => BinaryOp::Le,
+            ">" => BinaryOp::Gt,
+            ">=" => BinaryOp::Ge,
+            "<<" => BinaryOp::Shl,
+            ">>" => BinaryOp::Shr,
+            "+" => BinaryOp::Add,
+            "-" => BinaryOp::Sub,
+            "*" => BinaryOp::Mul,
+            "/" => BinaryOp::Div,
+            "%" => BinaryOp::Mod,
             _ => return None,
-        })
+        };
+        Some((op, op.level()))
     }
 
     fn unary(&mut self) -> Parsed<Expr> {

@@ -3,7 +3,7 @@
 BEGIN { $a = 1 + 2 * 3 - 4; $b = 1 << 2 + 3 & 4 | 5 ^ 6; $c = !$a == ~$b; $d = $a && $b || $c; }
 ----
 BEGIN {
-    $a = (1 + (2 * 3)) - 4;
+    $a = 1 + (2 * 3) - 4;
     $b = ((1 << (2 + 3)) & 4) | (5 ^ 6);
     $c = (!$a) == (~$b);
     $d = ($a && $b) || $c;
@@ -13,7 +13,7 @@ BEGIN {
 BEGIN { $a = $x ? 1 : $y ? 2 : 3; $b = $x ?: 4; $c = -$x++; $d = *$p.q; $e = &$p; $f = (int8)-1; $g = (uint64)1 + 2; }
 ----
 BEGIN {
-    $a = $x ? 1 : ($y ? 2 : 3);
+    $a = $x ? 1 : $y ? 2 : 3;
     $b = $x ?: 4;
     $c = -($x++);
     $d = *$p.q;
@@ -223,7 +223,7 @@ BEGIN {
     $b = $p[1][2];
     $c = @m[1][2];
     $d = (@m)[1];
-    $e = (sizeof(struct a) + sizeof($a)) + offsetof(struct a, b.c);
+    $e = sizeof(struct a) + sizeof($a) + offsetof(struct a, b.c);
 }
 
 ====
