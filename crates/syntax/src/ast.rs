@@ -388,6 +388,20 @@ pub enum UnaryOp {
     AddressOf,
 }
 
+impl UnaryOp {
+    /// As written.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Neg => "-",
+            Self::Not => "!",
+            Self::BitNot => "~",
+            Self::Deref => "*",
+            Self::AddressOf => "&",
+        }
+    }
+}
+
 /// Infix operators, from the tightest to the loosest level of C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BinaryOp {

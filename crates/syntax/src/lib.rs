@@ -4,10 +4,12 @@
 //! resolved here, no type known, no kernel asked.
 
 pub mod ast;
+mod dump;
 pub mod lex;
 mod number;
 mod parse;
 mod print;
 
+pub use dump::dump;
 pub use parse::parse;
 pub use print::{print, print_expr};

@@ -23,6 +23,13 @@ pub fn print_expr(expr: &Expr) -> String {
     printer.out
 }
 
+/// Prints a type.
+pub(crate) fn type_text(ty: &TypeExpr) -> String {
+    let mut printer = Printer::default();
+    printer.ty(ty);
+    printer.out
+}
+
 #[derive(Default)]
 struct Printer {
     out: String,
@@ -333,13 +340,7 @@ impl Printer {
                 self.out.push(')');
             }
             ExprKind::Unary { op, operand } => {
-                self.out.push_str(match op {
-                    UnaryOp::Neg => "-",
-                    UnaryOp::Not => "!",
-                    UnaryOp::BitNot => "~",
-                    UnaryOp::Deref => "*",
-                    UnaryOp::AddressOf => "&",
-                });
+                self.out.push_str(op.text());
                 // `--x` and `&&x` would be something else.
                 match &operand.kind {
                     ExprKind::Unary { op: inner, .. }

@@ -293,7 +293,8 @@ fn large_texts_have_an_answer_soon() {
         survive(text);
         let took = start.elapsed();
         assert!(
-            took < Duration::from_secs(2),
+            // A busy machine is slow, but what grows faster than the text is far slower.
+            took < Duration::from_secs(10),
             "{took:?} for {:?}…",
             text.chars().take(40).collect::<String>()
         );
