@@ -23,7 +23,7 @@ pub fn emit(
         "tokens" => Some(tokens(source)),
         "ast" => {
             let script = pipeline::parse(&source.sources, source.file, diags);
-            Some(strix_syntax::print(&script))
+            Some(strix_syntax::dump(&script))
         }
         "hir" => {
             let script = pipeline::parse(&source.sources, source.file, diags);
