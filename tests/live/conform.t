@@ -70,3 +70,69 @@ EXPECT
   @a[5]: 10
   @a[10]: 20
 DIFF text
+
+NAME conform-names-of-numbers
+PROG BEGIN { print(strerror(2)); printf("%s|%-10s|\n", signal_name(SIGTERM), syscall_name(__NR_openat)); @e[strerror(EACCES)] = count(); }
+EXPECT
+  No such file or directory
+  Terminated|openat    |
+  @e[Permission denied]: 1
+
+NAME conform-searching-and-joining-strings
+PROG
+  BEGIN {
+    $h = "hello world"; $n = "lo";
+    print((strstr("hello", "llo"), strstr($h, "wor"), strstr($h, $n), strstr($h, "zz"), strstr($h, "")));
+    print((strcontains($h, $n), strcontains($h, "low")));
+    print(str_concat($h, "!")); print(str_concat($n, str_concat("-", $n))); @s[str_concat("x", $n)] = 1;
+    print((strcap("abc"), strlen(str_concat($n, $h))));
+  }
+EXPECT
+  (2, 6, 3, -1, 0)
+  (true, false)
+  hello world!
+  lo-lo
+  (4, 13)
+  @s[xlo]: 1
+
+NAME conform-remarks-of-the-script
+PROG BEGIN { warnf("odd %d %s", 3, "x"); errorf("bad %s\n", "y"); assert(1 == 1, "fine"); assert(2 == 1, "no"); print("never"); }
+EXIT 1
+EXPECT_NONE never
+STDERR_REGEX
+  ^.*:1:9-35: WARNING: odd 3 x$
+  ^.*:1:37-60: ERROR: bad y$
+  ^.*ERROR: assert failed: no$
+
+NAME conform-remarks-without-warnings
+PROG BEGIN { warnf("odd"); errorf("bad"); }
+ARGS --no-warnings -f json
+EXPECT_REGEX ^\{"type": "errorf", "msg": "bad", "filename": ".*", "line": 1, "col": 23\}$
+EXPECT_NONE odd
+
+NAME conform-find
+PROG BEGIN { @m[1, "a"] = 10; if (find(@m, (1, "a"), $v)) { print($v); } if (!find(@m, (2, "a"), $w)) { print("none"); } print($w); }
+EXPECT_ALL
+  10
+  none
+  0
+  
+  
+  @m[1, a]: 10
+
+NAME conform-tasks
+PROG BEGIN { print((leader_comm == comm, leader_tid == pid, ppid(curtask) == ppid, pcomm(curtask) == pcomm)); }
+EXPECT (true, true, true, true)
+
+NAME conform-pointers-in-maps-step-by-their-type
+PROG BEGIN { @p = (int32 *)16; @p++; @p++; @p--; @k[1] = (int64 *)8; @k[1]--; }
+EXPECT
+  @k[1]: 0x0
+  @p: 0x14
+DIFF text
+
+NAME conform-container-of
+PROG
+  struct pair { int first; int second; }
+  BEGIN { $x = (uint64)0x0000000300000002; $second = (int32 *)((uint64)&$x + 4); $pair = container_of($second, struct pair, second); print($pair == (struct pair *)&$x); }
+EXPECT true

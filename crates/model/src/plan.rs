@@ -249,6 +249,15 @@ pub enum Action {
         /// Arguments in order.
         args: Vec<FormatArg>,
     },
+    /// `errorf`, `warnf`: a remark about the call's place in the script.
+    Message {
+        /// An error, else a warning.
+        error: bool,
+        /// Format string.
+        format: String,
+        /// Arguments.
+        args: Vec<FormatArg>,
+    },
     /// `print` of a value that is not a map.
     PrintValue(FormatArg),
     /// `print(@x[, top[, div]])`.

@@ -111,6 +111,11 @@ pub enum Shape {
     ProbeName,
     /// `u64` cgroup id, shown as its path.
     CgroupPath,
+    /// `i64` that is shown by name, also where other enums are numbers.
+    Named {
+        /// The names.
+        names: EnumIdx,
+    },
     /// Fields in order, shown in parentheses.
     Tuple {
         /// Elements; offsets ascend.
@@ -151,7 +156,8 @@ impl Shape {
             | Self::Timestamp { .. }
             | Self::Username
             | Self::ProbeName
-            | Self::CgroupPath => 8,
+            | Self::CgroupPath
+            | Self::Named { .. } => 8,
             Self::UserStack { .. } | Self::UserSymbol | Self::Function => 16,
             Self::Inet => 24,
             Self::Tuple { size, .. } | Self::Struct { size, .. } => *size,

@@ -64,6 +64,14 @@ impl Decoder<'_> {
                 let id = unsigned(bytes, 8);
                 Value::Named { text: self.names.cgroup_path(id).unwrap_or_default(), number: id }
             }
+            Shape::Named { names } => {
+                let number = signed(bytes, 8);
+                let text = match self.enumerator(number, *names) {
+                    Value::Enum { name: Some(name), .. } => name,
+                    _ => format!("unknown ({number})"),
+                };
+                Value::Named { text, number: number as u64 }
+            }
             Shape::Tuple { fields, .. } => {
                 Value::Tuple(fields.iter().map(|field| self.field(bytes, field)).collect())
             }

@@ -23,6 +23,17 @@ pub enum Space {
     Bpf,
 }
 
+/// Names of numbers that no enum of the kernel lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NameTable {
+    /// Texts of errors.
+    Error,
+    /// Texts of signals.
+    Signal,
+    /// System calls.
+    Syscall,
+}
+
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
@@ -111,6 +122,8 @@ pub enum Type {
     ProbeName,
     /// Cgroup id that prints as a path.
     CgroupPath,
+    /// Number that prints as its name.
+    Named(NameTable),
     /// What `count()` and its kin give: may only be assigned to a map. Never [`MapValue::Plain`].
     Aggregate(MapValue),
 }
@@ -135,6 +148,7 @@ impl Type {
                 | Self::Username
                 | Self::ProbeName
                 | Self::CgroupPath
+                | Self::Named(_)
                 | Self::KernelStack { .. }
         )
     }
@@ -280,7 +294,8 @@ impl Types {
             | Type::Timestamp { .. }
             | Type::Username
             | Type::ProbeName
-            | Type::CgroupPath => 8,
+            | Type::CgroupPath
+            | Type::Named(_) => 8,
             Type::UserStack { .. } | Type::UserSymbol | Type::Function => 16,
             Type::Inet => 24,
             Type::Record(id) => self.record(*id).size,

@@ -151,6 +151,9 @@ fn trace(args: &TraceArgs, style: Style, plan: Arc<Plan>, child: Option<Child>) 
     let every_record =
         args.buffering == Buffering::Line && args.output.is_none() && io::stdout().is_terminal();
     let mut sink = Sink::new(Arc::clone(&plan), output, symbols, every_record);
+    if args.no_warnings {
+        sink = sink.without_warnings();
+    }
     let mut session = Session::load(Rc::new(LiveKernel), Arc::clone(&plan), options).map_err(failed)?;
     if args.verbose {
         show_verifier_logs(&session, &plan);

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use strix_core::{Error, EventSink, MapCell, MapReader};
-use strix_model::{Action, Aggregate, FormatArg, MapValue, Plan, Value};
-use strix_render::{Decoder, MapView, Output, PrintfPlan, empty_scalar, format_wall_clock, join_strings};
+use strix_model::{Action, Aggregate, FormatArg, MapValue, Plan, Severity, Value};
+use strix_render::{
+    Decoder, MapView, Message, Output, PrintfPlan, empty_scalar, format_wall_clock, join_strings,
+};
 use strix_symbolize::Symbolizer;
 
 use super::names::{ClockOffsets, SessionNames};
@@ -26,6 +28,8 @@ pub struct Sink<'o> {
     clocks: ClockOffsets,
     /// Flush after every record.
     every_record: bool,
+    /// Show what the script says by `warnf`.
+    warnings: bool,
     text: Vec<u8>,
 }
 
@@ -45,8 +49,16 @@ impl<'o> Sink<'o> {
             symbols,
             clocks: ClockOffsets::default(),
             every_record,
+            warnings: true,
             text: Vec::new(),
         }
+    }
+
+    /// Leaves out what the script says by `warnf`.
+    #[must_use]
+    pub fn without_warnings(mut self) -> Self {
+        self.warnings = false;
+        self
     }
 
     /// Where results go.
@@ -159,6 +171,16 @@ impl<'o> Sink<'o> {
                 self.format(schema, record, harmless, maps);
                 self.output.printf(&self.text)
             }
+            Action::Message { error, .. } => {
+                if !*error && !self.warnings {
+                    return Ok(());
+                }
+                self.format(schema, record, false, maps);
+                // Results that came before stand before it.
+                self.output.flush()?;
+                let severity = if *error { Severity::Error } else { Severity::Warning };
+                self.output.message(&Message::new(severity, &plan.sources, event.span, &self.text))
+            }
             Action::PrintValue(arg) => self.print_value(arg, record, maps),
             Action::PrintMap { map, top, div } => self.print_map(*map, *top, *div, maps, true),
             Action::PrintMapEntry { map, key } => self.print_entry(*map, key, record, maps),
@@ -230,9 +252,10 @@ impl EventSink for Sink<'_> {
 
 fn format_of(action: &Action) -> Option<PrintfPlan> {
     match action {
-        Action::Printf { format, args } | Action::Cat { format, args } | Action::System { format, args } => {
-            Some(PrintfPlan::new(format, args))
-        }
+        Action::Printf { format, args }
+        | Action::Message { format, args, .. }
+        | Action::Cat { format, args }
+        | Action::System { format, args } => Some(PrintfPlan::new(format, args)),
         _ => None,
     }
 }

@@ -135,8 +135,26 @@ pub enum Function {
     Strcontains,
     /// Length of a string.
     Strlen,
+    /// Where a string stands in another.
+    Strstr,
+    /// Room that a string has.
+    Strcap,
+    /// Two strings as one.
+    StrConcat,
+    /// Text of an error number.
+    Strerror,
+    /// Text of a signal number.
+    SignalName,
+    /// Name of a system call number.
+    SyscallName,
+    /// Formatted error message.
+    Errorf,
+    /// Formatted warning.
+    Warnf,
     /// Send a signal to the current process.
     Signal,
+    /// Send a signal to the current thread.
+    SignalThread,
     /// Id of a cgroup by path.
     Cgroupid,
     /// Path of a cgroup by id.
@@ -346,6 +364,8 @@ mod tests {
             F::Printf | F::Print | F::Clear | F::Zero | F::Delete | F::HasKey | F::Len | F::Str | F::Buf => {}
             F::Ntop | F::Pton | F::Kstack | F::Ustack | F::Ksym | F::Usym | F::Kaddr | F::Uaddr | F::Reg => {}
             F::Time | F::Strftime | F::Join | F::Cat | F::System | F::Exit | F::Strncmp | F::Strcontains => {}
+            F::Strstr | F::Strcap | F::StrConcat | F::Strerror | F::SignalName | F::SyscallName => {}
+            F::Errorf | F::Warnf | F::SignalThread => {}
             F::Strlen
             | F::Signal
             | F::Cgroupid
@@ -366,7 +386,7 @@ mod tests {
     }
 
     /// Functions and variables in the enums.
-    const COUNTS: (usize, usize) = (43, 27);
+    const COUNTS: (usize, usize) = (52, 27);
 
     #[test]
     fn every_variant_has_one_entry() {

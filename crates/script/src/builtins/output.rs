@@ -24,6 +24,28 @@ pub(super) static FUNCTIONS: &[FunctionInfo] = &[
         ..FunctionInfo::BASE
     },
     FunctionInfo {
+        function: Function::Errorf,
+        name: "errorf",
+        usage: "errorf(\"format\"[, values…])",
+        doc: "Reports an error at this place of the script, formatted as by `printf`. The script goes on.",
+        args: FORMATTED,
+        purpose: Purpose::Effect,
+        needs: &["ringbuf"],
+        check: |c, call| c.formatted(call),
+        ..FunctionInfo::BASE
+    },
+    FunctionInfo {
+        function: Function::Warnf,
+        name: "warnf",
+        usage: "warnf(\"format\"[, values…])",
+        doc: "As `errorf`, a warning; `--no-warnings` leaves it out.",
+        args: FORMATTED,
+        purpose: Purpose::Effect,
+        needs: &["ringbuf"],
+        check: |c, call| c.formatted(call),
+        ..FunctionInfo::BASE
+    },
+    FunctionInfo {
         function: Function::Print,
         name: "print",
         usage: "print(@map[, top[, div]])",

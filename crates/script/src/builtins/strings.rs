@@ -3,7 +3,7 @@
 use super::{Function, FunctionInfo};
 use crate::check::{Call, Checker};
 use crate::hir::Expr;
-use crate::types::Type;
+use crate::types::{NameTable, Type};
 
 pub(super) static FUNCTIONS: &[FunctionInfo] = &[
     FunctionInfo {
@@ -58,7 +58,92 @@ pub(super) static FUNCTIONS: &[FunctionInfo] = &[
         },
         ..FunctionInfo::BASE
     },
+    FunctionInfo {
+        function: Function::Strstr,
+        name: "strstr",
+        usage: "strstr(text, part)",
+        doc: "Where a string begins in another one, from 0; -1 if it is not there.",
+        args: (2, 2),
+        check: |c, call| {
+            call.args.iter().for_each(|arg| string_arg(c, call, arg));
+            Type::I64
+        },
+        ..FunctionInfo::BASE
+    },
+    FunctionInfo {
+        function: Function::Strcap,
+        name: "strcap",
+        usage: "strcap(text)",
+        doc: "How many bytes a string or array has room for; of what a pointer points to, the length.",
+        args: (1, 1),
+        check: |c, call| {
+            string_arg(c, call, &call.args[0]);
+            Type::U64
+        },
+        ..FunctionInfo::BASE
+    },
+    FunctionInfo {
+        function: Function::StrConcat,
+        name: "str_concat",
+        usage: "str_concat(a, b)",
+        doc: "Two strings, one behind the other.",
+        args: (2, 2),
+        check: str_concat,
+        ..FunctionInfo::BASE
+    },
+    FunctionInfo {
+        function: Function::Strerror,
+        name: "strerror",
+        usage: "strerror(number)",
+        doc: "An error number that prints as its text, `No such file or directory`.",
+        args: (1, 1),
+        check: |c, call| {
+            c.integer_arg(call, 0);
+            Type::Named(NameTable::Error)
+        },
+        ..FunctionInfo::BASE
+    },
+    FunctionInfo {
+        function: Function::SignalName,
+        name: "signal_name",
+        usage: "signal_name(number)",
+        doc: "A signal number that prints as its text, `Hangup`.",
+        args: (1, 1),
+        check: |c, call| {
+            c.integer_arg(call, 0);
+            Type::Named(NameTable::Signal)
+        },
+        ..FunctionInfo::BASE
+    },
+    FunctionInfo {
+        function: Function::SyscallName,
+        name: "syscall_name",
+        usage: "syscall_name(number)",
+        doc: "A system call number that prints as its name, `openat`.",
+        args: (1, 1),
+        check: |c, call| {
+            c.integer_arg(call, 0);
+            Type::Named(NameTable::Syscall)
+        },
+        ..FunctionInfo::BASE
+    },
 ];
+
+/// Longest string that `str_concat` makes.
+const MAX_CONCATENATED: u32 = 1024;
+
+fn str_concat(checker: &mut Checker<'_>, call: &Call<'_>) -> Type {
+    let caps = call.args.iter().map(|arg| {
+        string_arg(checker, call, arg);
+        match checker.value(arg) {
+            Type::Str { cap } => cap,
+            ty @ Type::Array { .. } => checker.types.size_of(&ty).saturating_add(1),
+            _ => checker.hir.config.max_strlen,
+        }
+    });
+    let both = caps.fold(0u32, u32::saturating_add);
+    Type::Str { cap: both.clamp(1, MAX_CONCATENATED) }
+}
 
 fn is_bytes(ty: &Type) -> bool {
     matches!(ty, Type::Array { element, .. } if matches!(**element, Type::Int { size: 1, .. }))

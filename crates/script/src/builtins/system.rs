@@ -73,6 +73,17 @@ pub(super) static FUNCTIONS: &[FunctionInfo] = &[
         check: signal,
     },
     FunctionInfo {
+        function: Function::SignalThread,
+        name: "signal_thread",
+        usage: "signal_thread(signal)",
+        doc: "Sends the current thread a signal, by number or name.",
+        args: (1, 1),
+        purpose: Purpose::Effect,
+        unsafe_only: true,
+        needs: &["send_signal"],
+        check: signal,
+    },
+    FunctionInfo {
         function: Function::Cgroupid,
         name: "cgroupid",
         usage: "cgroupid(\"path\")",
@@ -106,7 +117,7 @@ fn signal(checker: &mut Checker<'_>, call: &Call<'_>) -> Type {
     let Some(name) = arg.as_str() else {
         checker.integer_arg(call, 0);
         if arg.as_const().is_some_and(|n| !(1..=64).contains(&n)) {
-            checker.error(arg.span, "signal() expects a number from 1 to 64");
+            checker.error(arg.span, format!("{}() expects a number from 1 to 64", call.info.name));
         }
         return Type::Void;
     };

@@ -2,7 +2,7 @@
 
 use strix_model::{MapValue, StackMode};
 
-use crate::types::{Type, Types};
+use crate::types::{NameTable, Type, Types};
 
 /// The name of a type.
 #[must_use]
@@ -38,6 +38,9 @@ pub fn type_name(types: &Types, ty: &Type) -> String {
         Type::Username => "username_t".to_owned(),
         Type::ProbeName => "probe".to_owned(),
         Type::CgroupPath => "cgroup_path".to_owned(),
+        Type::Named(NameTable::Error) => "error name".to_owned(),
+        Type::Named(NameTable::Signal) => "signal name".to_owned(),
+        Type::Named(NameTable::Syscall) => "system call name".to_owned(),
         Type::Aggregate(value) => aggregate_name(value).to_owned(),
     }
 }

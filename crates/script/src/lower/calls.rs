@@ -1,7 +1,7 @@
 //! Calls of built-in functions. What each accepts was checked; here is what code it becomes.
 
 use strix_codegen::helper;
-use strix_codegen::ir::{Cond, Operand, Size, Vreg};
+use strix_codegen::ir::{BinOp, Cond, Operand, Size, Vreg};
 use strix_model::{Action, Counter};
 
 use super::function::Lower;
@@ -19,7 +19,9 @@ impl Lower<'_, '_> {
     /// Lowers a call. Aggregations are part of assignments and never come here.
     pub(super) fn call(&mut self, expr: &Expr, function: Function, args: &[Expr]) -> Value {
         match function {
-            Function::Printf | Function::Cat | Function::System => self.formatted(function, args),
+            Function::Printf | Function::Cat | Function::System | Function::Errorf | Function::Warnf => {
+                self.formatted(function, args)
+            }
             Function::Print => self.print(args),
             Function::Clear => self.whole_map(args, |map| Action::Clear { map }),
             Function::Zero => self.whole_map(args, |map| Action::Zero { map }),
@@ -37,8 +39,10 @@ impl Lower<'_, '_> {
                 let code = args.first().map_or(Operand::Imm(0), |a| self.scalar(a));
                 self.exit(code);
             }
-            Function::Signal => self.signal(args),
+            Function::Signal => self.signal(args, helper::SEND_SIGNAL),
+            Function::SignalThread => self.signal(args, helper::SEND_SIGNAL_THREAD),
             Function::Str
+            | Function::StrConcat
             | Function::Buf
             | Function::Ntop
             | Function::Pton
@@ -88,6 +92,14 @@ impl Lower<'_, '_> {
             Function::Strncmp => self.strncmp(args),
             Function::Strcontains => self.strcontains(args),
             Function::Strlen => first.map_or(0.into(), |e| self.strlen(e)),
+            Function::Strstr => self.strstr(args),
+            Function::Strcap => first.map_or(0.into(), |e| self.strcap(e)),
+            Function::Strerror | Function::SignalName | Function::SyscallName => {
+                first.map_or(0.into(), |e| {
+                    let number = self.scalar(e);
+                    self.b().extend(number, Size::B4, true).into()
+                })
+            }
             Function::Cgroupid => {
                 let path = first.and_then(Expr::as_str).unwrap_or_default();
                 (self.facts.cgroup_id(path).unwrap_or(0) as i64).into()
@@ -122,13 +134,13 @@ impl Lower<'_, '_> {
         }
     }
 
-    fn signal(&mut self, args: &[Expr]) {
+    fn signal(&mut self, args: &[Expr], how: u32) {
         let Some(arg) = args.first() else { return };
         let number = match arg.as_str() {
             Some(name) => i64::from(lookup::signal_number(name).unwrap_or(0)).into(),
             None => self.scalar(arg),
         };
-        self.b().call_void(helper::SEND_SIGNAL, &[number]);
+        self.b().call_void(how, &[number]);
     }
 
     /// Calls that write their result to memory.
@@ -152,6 +164,7 @@ impl Lower<'_, '_> {
                     self.store(Value::Memory(copy), &own, ty, dst, clean);
                 }
             }
+            (Function::StrConcat, [a, b]) => self.concatenate(a, b, self.size_of(ty), dst, clean),
             (Function::Buf, [source, rest @ ..]) => self.buf_into(source, rest.first(), ty, dst, clean),
             (Function::Ntop, [address]) => self.ntop_into(None, address, dst),
             (Function::Ntop, [family, address, ..]) => self.ntop_into(Some(family), address, dst),
@@ -423,18 +436,70 @@ impl Lower<'_, '_> {
     }
 
     fn strcontains(&mut self, args: &[Expr]) -> Operand {
+        match self.strstr(args) {
+            Operand::Imm(at) => i64::from(at >= 0).into(),
+            at => self.b().cmp(Cond::Sge, at, 0).into(),
+        }
+    }
+
+    /// Where a string begins in another one, or -1.
+    fn strstr(&mut self, args: &[Expr]) -> Operand {
         let [hay, needle, ..] = args else { return 0.into() };
         if let (Some(hay), Some(needle)) = (hay.as_str(), needle.as_str()) {
-            return i64::from(hay.contains(needle)).into();
+            return hay.find(needle).map_or(-1, |at| at as i64).into();
         }
         let (place, cap) = self.string_place(hay);
         match needle.as_str() {
-            Some(text) => self.contains_text(place, cap, text.as_bytes()).into(),
+            Some(text) => self.find_text(place, cap, text.as_bytes()).into(),
             None => {
                 let needle = self.string_place(needle);
-                self.contains((place, cap), needle).into()
+                self.find((place, cap), needle).into()
             }
         }
+    }
+
+    fn strcap(&mut self, arg: &Expr) -> Operand {
+        match self.type_of(arg) {
+            ty @ (Type::Str { .. } | Type::Array { .. }) => i64::from(self.size_of(ty)).into(),
+            _ => self.strlen(arg),
+        }
+    }
+
+    /// The helper that copies strings says how long they are, which is where the second one goes.
+    fn concatenate(&mut self, a: &Expr, b: &Expr, cap: u32, dst: Place, clean: bool) {
+        let (first, first_cap) = self.string_place(a);
+        let (second, second_cap) = self.string_place(b);
+        let room = first_cap.saturating_add(second_cap).max(cap);
+        let both = self.slot("both", room);
+        self.b().zero_mem(both.addr(), room, 8);
+        let from = self.address(first);
+        let to = self.address(both);
+        let limit = i64::from(first_cap.saturating_add(1).min(room));
+        let length = self.copy_string(to, limit, from);
+        let at = self.b().bin(BinOp::Sub, length, 1);
+        let to = self.b().bin(BinOp::Add, to, at);
+        let from = self.address(second);
+        self.copy_string(to, i64::from(second_cap), from);
+        self.store(Value::Memory(both), &Type::Str { cap: room }, &Type::Str { cap }, dst, clean);
+    }
+
+    /// Copies at most `limit` bytes of a string of ours; gives its length with the NUL, from 1 to the limit.
+    fn copy_string(&mut self, to: Vreg, limit: i64, from: Vreg) -> Vreg {
+        let result = self.b().call(helper::PROBE_READ_KERNEL_STR, &[to.into(), limit.into(), from.into()]);
+        let length = self.b().copy_new(result);
+        let (small, large, check, done) =
+            (self.b().block(), self.b().block(), self.b().block(), self.b().block());
+        self.b().branch_unlikely(Cond::Slt, length, 1, small, check);
+        self.b().switch_to(check);
+        self.b().branch_unlikely(Cond::Sgt, length, limit, large, done);
+        self.b().switch_to(small);
+        self.b().copy(length, 1);
+        self.b().jump(done);
+        self.b().switch_to(large);
+        self.b().copy(length, limit);
+        self.b().jump(done);
+        self.b().switch_to(done);
+        length
     }
 
     fn strlen(&mut self, arg: &Expr) -> Operand {

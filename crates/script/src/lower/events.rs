@@ -81,6 +81,8 @@ impl Lower<'_, '_> {
         let action = match function {
             Function::Cat => Action::Cat { format, args },
             Function::System => Action::System { format, args },
+            Function::Errorf => Action::Message { error: true, format, args },
+            Function::Warnf => Action::Message { error: false, format, args },
             _ => Action::Printf { format, args },
         };
         if layout.size > TRIM_ABOVE && self.ends_with_read(rest) {

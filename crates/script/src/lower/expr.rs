@@ -536,6 +536,10 @@ impl Lower<'_, '_> {
                 Value::Scalar(if prefix { new } else { old.into() })
             }
             HirPlace::Map { map, key, .. } => {
+                let delta = match &self.typed.maps[map.0 as usize].value {
+                    Type::Pointer { to, .. } => delta * i64::from(self.size_of(to).max(1)),
+                    _ => delta,
+                };
                 let place = self.value_place(*map, key);
                 let old = if wanted { Some(self.b().load(place.addr(), Size::B8, false)) } else { None };
                 self.b().atomic(strix_codegen::ir::AtomicOp::Add, place.addr(), Size::B8, delta);
@@ -553,6 +557,7 @@ impl Lower<'_, '_> {
         matches!(
             function,
             Function::Str
+                | Function::StrConcat
                 | Function::Buf
                 | Function::Ntop
                 | Function::Pton

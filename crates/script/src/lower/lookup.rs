@@ -12,6 +12,68 @@ const SIGNALS: [&str; 31] = [
     "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 ];
 
+/// What the signals are called in text (strsignal(3)), from number 1.
+const SIGNAL_TEXTS: [&str; 31] = [
+    "Hangup",
+    "Interrupt",
+    "Quit",
+    "Illegal instruction",
+    "Trace/breakpoint trap",
+    "Aborted",
+    "Bus error",
+    "Floating point exception",
+    "Killed",
+    "User defined signal 1",
+    "Segmentation fault",
+    "User defined signal 2",
+    "Broken pipe",
+    "Alarm clock",
+    "Terminated",
+    "Stack fault",
+    "Child exited",
+    "Continued",
+    "Stopped (signal)",
+    "Stopped",
+    "Stopped (tty input)",
+    "Stopped (tty output)",
+    "Urgent I/O condition",
+    "CPU time limit exceeded",
+    "File size limit exceeded",
+    "Virtual timer expired",
+    "Profiling timer expired",
+    "Window changed",
+    "I/O possible",
+    "Power failure",
+    "Bad system call",
+];
+
+/// Real-time signals (signal(7)).
+const REAL_TIME: std::ops::RangeInclusive<i64> = 34..=64;
+
+/// Largest error number that has a text, and a bound for system call numbers.
+const MAX_ERROR: i32 = 133;
+const MAX_SYSCALL: u32 = 1024;
+
+/// Signals by number.
+pub(super) fn signal_texts() -> Vec<(i64, String)> {
+    let plain = (1..).zip(SIGNAL_TEXTS).map(|(number, text)| (number, text.to_owned()));
+    plain.chain(REAL_TIME.map(|n| (n, format!("Real-time signal {}", n - REAL_TIME.start())))).collect()
+}
+
+/// Errors by number, as the C library has them.
+pub(super) fn error_texts() -> Vec<(i64, String)> {
+    let text = |number| {
+        let text = std::io::Error::from_raw_os_error(number).to_string();
+        text.rsplit_once(" (os error").map_or(text.clone(), |(text, _)| text.to_owned())
+    };
+    (0..=MAX_ERROR).map(|number| (i64::from(number), text(number))).collect()
+}
+
+/// System calls by number.
+pub(super) fn syscall_names(facts: &KernelFacts) -> Vec<(i64, String)> {
+    (0..MAX_SYSCALL).filter_map(|n| Some((i64::from(n), facts.syscall_name(n)?.to_owned()))).collect()
+}
+
 /// Number of a signal by name, with or without `SIG`.
 pub(crate) fn signal_number(name: &str) -> Option<u32> {
     let upper = name.to_ascii_uppercase();
@@ -36,6 +98,16 @@ pub(crate) fn user_symbol_address(facts: &KernelFacts, path: &str, symbol: &str)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_have_texts() {
+        let text =
+            |all: Vec<(i64, String)>, number| all.into_iter().find(|(n, _)| *n == number).map(|(_, t)| t);
+        assert_eq!(text(signal_texts(), 9).as_deref(), Some("Killed"));
+        assert_eq!(text(signal_texts(), 35).as_deref(), Some("Real-time signal 1"));
+        assert_eq!(text(signal_texts(), 32), None);
+        assert_eq!(text(error_texts(), 1).as_deref(), Some("Operation not permitted"));
+    }
 
     #[test]
     fn signals_have_their_kernel_numbers() {

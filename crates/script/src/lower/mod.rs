@@ -57,7 +57,7 @@ pub struct Lowered {
 /// Lowers every instance of a checked script.
 #[must_use]
 pub fn lower(typed: &Typed, facts: &KernelFacts, options: &Options) -> Lowered {
-    let mut parts = plan::PlanBuilder::new(typed, options.cpus);
+    let mut parts = plan::PlanBuilder::new(typed, facts, options.cpus);
     let mut programs = Vec::with_capacity(typed.hir.instances.len());
     for (index, instance) in typed.hir.instances.iter().enumerate() {
         let preemptible = is_preemptible(&instance.context, &instance.kind);

@@ -1,5 +1,6 @@
 //! The plan's maps, record schemas and constants, made on demand while programs are lowered.
 
+use strix_facts::KernelFacts;
 use strix_model::{
     Action, AttachPoint, COUNTERS, EnumDef, EventSchema, MapIdx, MapKind, MapRole, MapSpec, Period,
     STACK_STORE_KEY_SIZE, Shape, Span, UserMap,
@@ -44,7 +45,7 @@ pub(super) struct PlanBuilder<'a> {
     /// By [`MapId`]: some probe deletes from it.
     deletes: Vec<bool>,
     events: Vec<EventSchema>,
-    pub(super) enums: EnumTable,
+    pub(super) enums: EnumTable<'a>,
     rodata: Vec<u8>,
     /// Where each constant of the rodata starts.
     constants: Vec<(Vec<u8>, u32)>,
@@ -53,7 +54,7 @@ pub(super) struct PlanBuilder<'a> {
 }
 
 impl<'a> PlanBuilder<'a> {
-    pub(super) fn new(typed: &'a Typed, cpus: u32) -> Self {
+    pub(super) fn new(typed: &'a Typed, facts: &'a KernelFacts, cpus: u32) -> Self {
         let mut builder = Self {
             typed,
             cpus: u64::from(cpus.max(1)),
@@ -62,7 +63,7 @@ impl<'a> PlanBuilder<'a> {
             user_index: vec![0; typed.hir.maps.len()],
             deletes: deleted_maps(typed),
             events: Vec::new(),
-            enums: EnumTable::default(),
+            enums: EnumTable::new(facts),
             rodata: Vec::new(),
             constants: Vec::new(),
             stack_limit: largest_stack(typed),

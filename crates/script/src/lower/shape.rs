@@ -1,19 +1,34 @@
 //! Types → shapes: what the bytes of a value mean once they have left the program.
 
+use strix_facts::KernelFacts;
 use strix_model::{EnumDef, EnumIdx, Field, MapValue, Shape};
 
-use crate::types::{FieldLayout, Type, Types};
+use super::lookup;
+use crate::types::{FieldLayout, NameTable, Type, Types};
 
 /// C's `char`.
 const CHAR: Type = Type::Int { size: 1, signed: true };
 
 /// The enums that shapes of a plan name, each once.
-#[derive(Debug, Default)]
-pub(super) struct EnumTable {
+pub(super) struct EnumTable<'a> {
+    facts: &'a KernelFacts,
     enums: Vec<EnumDef>,
 }
 
-impl EnumTable {
+impl<'a> EnumTable<'a> {
+    pub(super) fn new(facts: &'a KernelFacts) -> Self {
+        Self { facts, enums: Vec::new() }
+    }
+
+    fn names(&mut self, table: NameTable) -> EnumIdx {
+        let (name, variants) = match table {
+            NameTable::Error => ("error names", lookup::error_texts()),
+            NameTable::Signal => ("signal names", lookup::signal_texts()),
+            NameTable::Syscall => ("system call names", lookup::syscall_names(self.facts)),
+        };
+        self.index(&crate::types::EnumDef { name: name.to_owned(), size: 8, signed: true, variants })
+    }
+
     fn index(&mut self, def: &crate::types::EnumDef) -> EnumIdx {
         let found = self.enums.iter().position(|e| e.name == def.name && e.variants == def.variants);
         let index = found.unwrap_or_else(|| {
@@ -29,7 +44,7 @@ impl EnumTable {
 }
 
 /// The shape of a value of the type, laid out as [`Types::size_of`] and [`Types::tuple_layout`] say.
-pub(super) fn shape_of(types: &Types, enums: &mut EnumTable, ty: &Type) -> Shape {
+pub(super) fn shape_of(types: &Types, enums: &mut EnumTable<'_>, ty: &Type) -> Shape {
     match ty {
         Type::Void | Type::Aggregate(_) => Shape::Unit,
         Type::Int { size, signed } => Shape::Int { size: *size, signed: *signed },
@@ -77,11 +92,12 @@ pub(super) fn shape_of(types: &Types, enums: &mut EnumTable, ty: &Type) -> Shape
         Type::Username => Shape::Username,
         Type::ProbeName => Shape::ProbeName,
         Type::CgroupPath => Shape::CgroupPath,
+        Type::Named(table) => Shape::Named { names: enums.names(*table) },
     }
 }
 
 /// In a record an array of C's `char` is a string.
-fn member_shape(types: &Types, enums: &mut EnumTable, ty: &Type) -> Shape {
+fn member_shape(types: &Types, enums: &mut EnumTable<'_>, ty: &Type) -> Shape {
     match ty {
         Type::Array { element, len } if *len > 0 && **element == CHAR => Shape::Str { cap: *len },
         ty => shape_of(types, enums, ty),
@@ -94,7 +110,7 @@ fn bits_shape(shift: u8, bits: u8, signed: bool) -> Shape {
 }
 
 /// How a map's value reads.
-pub(super) fn map_value_of(types: &Types, enums: &mut EnumTable, ty: &Type) -> MapValue {
+pub(super) fn map_value_of(types: &Types, enums: &mut EnumTable<'_>, ty: &Type) -> MapValue {
     match ty {
         Type::Aggregate(value) => value.clone(),
         plain => MapValue::Plain(shape_of(types, enums, plain)),

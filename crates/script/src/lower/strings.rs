@@ -233,13 +233,13 @@ impl Lower<'_, '_> {
         index
     }
 
-    /// 1 if `needle` stands somewhere in the string, else 0.
-    pub(super) fn contains_text(&mut self, place: Place, cap: u32, needle: &[u8]) -> Vreg {
-        let result = self.b().copy_new(0);
+    /// Where `needle` stands in the string for the first time, or -1.
+    pub(super) fn find_text(&mut self, place: Place, cap: u32, needle: &[u8]) -> Vreg {
+        let result = self.b().copy_new(-1);
         let done = self.b().block();
         let found = self.b().block();
         if needle.is_empty() {
-            self.b().copy(result, 1);
+            self.b().copy(result, 0);
             return result;
         }
         if needle.len() as u32 > cap {
@@ -269,15 +269,15 @@ impl Lower<'_, '_> {
         self.b().bin_to(index, BinOp::Add, index, 1);
         self.b().jump(head);
         self.b().switch_to(found);
-        self.b().copy(result, 1);
+        self.b().copy(result, index);
         self.b().jump(done);
         self.b().switch_to(done);
         result
     }
 
-    /// 1 if the string in `needle` stands somewhere in that of `hay`, else 0.
-    pub(super) fn contains(&mut self, hay: (Place, u32), needle: (Place, u32)) -> Vreg {
-        let result = self.b().copy_new(0);
+    /// Where the string in `needle` stands in that of `hay` for the first time, or -1.
+    pub(super) fn find(&mut self, hay: (Place, u32), needle: (Place, u32)) -> Vreg {
+        let result = self.b().copy_new(-1);
         let index = self.b().copy_new(0);
         let (head, body, next) = (self.b().block(), self.b().block(), self.b().block());
         let (found, done) = (self.b().block(), self.b().block());
@@ -314,7 +314,7 @@ impl Lower<'_, '_> {
         self.b().bin_to(index, BinOp::Add, index, 1);
         self.b().jump(head);
         self.b().switch_to(found);
-        self.b().copy(result, 1);
+        self.b().copy(result, index);
         self.b().jump(done);
         self.b().switch_to(done);
         result

@@ -106,9 +106,12 @@ impl<'a, 's> Body<'a, 's> {
         stmts.iter().filter_map(|s| self.stmt(s)).collect()
     }
 
-    fn stmt(&mut self, stmt: &ast::Stmt) -> Option<Stmt> {
+    pub(super) fn stmt(&mut self, stmt: &ast::Stmt) -> Option<Stmt> {
         let kind = match &stmt.kind {
-            ast::StmtKind::Expr(e) | ast::StmtKind::Discard(e) => StmtKind::Expr(self.expr(e)),
+            ast::StmtKind::Expr(e) | ast::StmtKind::Discard(e) => match self.assertion(e) {
+                Some(kind) => kind,
+                None => StmtKind::Expr(self.expr(e)),
+            },
             ast::StmtKind::Assign { target, op, value } => self.assign(target, *op, value)?,
             ast::StmtKind::Let { var, ty, init } => self.declare(var, ty.as_ref(), init.as_ref()),
             ast::StmtKind::If { cond, then, els } => StmtKind::If {

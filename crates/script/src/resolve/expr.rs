@@ -143,7 +143,13 @@ impl Body<'_, '_> {
             return self.variable(variable, name, span);
         }
         match name {
-            "probetype" => return Some(ExprKind::Str(self.place.provider.to_owned())),
+            "leader_tid" | "leader_comm" => return self.sugar(name, &[], span)?,
+            "probetype" => {
+                // As bpftrace has it.
+                let special = matches!(self.place.provider, "begin" | "end");
+                let name = if special { "special" } else { self.place.provider };
+                return Some(ExprKind::Str(name.to_owned()));
+            }
             "has_cpid" => return Some(ExprKind::Bool(self.shared.options.child_pid.is_some())),
             "usermode" => return Some(self.usermode(span)),
             _ => {}
@@ -234,6 +240,9 @@ impl Body<'_, '_> {
                 return Some(ExprKind::Int { value, ty: Some(Type::U64) });
             }
             _ => {}
+        }
+        if let Some(kind) = self.sugar(word, args, span) {
+            return kind;
         }
         let Some(function) = words::function(word) else {
             return self.unknown_function(name, args.len());

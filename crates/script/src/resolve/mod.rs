@@ -9,6 +9,7 @@ mod body;
 pub(crate) mod btf_types;
 mod cdecl;
 mod config;
+mod constants;
 mod expr;
 mod getopt;
 mod instances;
@@ -18,6 +19,7 @@ mod names;
 mod number;
 mod place;
 mod scope;
+mod sugar;
 mod syscalls;
 #[cfg(test)]
 mod testing;

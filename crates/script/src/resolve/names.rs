@@ -94,17 +94,6 @@ const TYPEDEFS: &[(&str, u8, bool)] = &[
     ("intptr_t", 8, true),
 ];
 
-/// Constants of headers that are macros there, so that BTF does not have them.
-const HEADER_CONSTANTS: &[(&str, u64)] = &[
-    ("AF_UNSPEC", 0),
-    ("AF_UNIX", 1),
-    ("AF_INET", 2),
-    ("AF_INET6", 10),
-    ("AF_NETLINK", 16),
-    ("AF_PACKET", 17),
-    ("AF_VSOCK", 40),
-];
-
 /// What the script itself defines in C.
 #[derive(Default)]
 pub(super) struct ScriptTypes {
@@ -317,7 +306,7 @@ impl Names<'_> {
             Some(Constant::Enumerator(value, type_from_btf(btf, module, types, id)))
         });
         found.or_else(|| {
-            let &(_, value) = HEADER_CONSTANTS.iter().find(|(n, _)| *n == name)?;
+            let value = super::constants::header_constant(name, self.facts)?;
             Some(Constant::Number(value))
         })
     }

@@ -31,6 +31,11 @@ impl Scopes {
         self.open.iter().find_map(|scope| scope.get(name).copied())
     }
 
+    /// Whether a variable of this name can be seen.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
     fn insert(&mut self, name: &str, span: Span, declared: Option<Type>, assigned: bool) -> VarId {
         let id = VarId(self.vars.len() as u32);
         self.vars.push(VarDef { name: format!("${name}"), span, declared });

@@ -163,7 +163,7 @@ impl Usage {
     }
 
     fn word(&mut self, word: &str) {
-        match word {
+        match word.strip_prefix("__builtin_").unwrap_or(word) {
             "args" => self.whole_args = true,
             "retval" => self.retval = true,
             "ctx" | "reg" | "usermode" => self.ctx = true,

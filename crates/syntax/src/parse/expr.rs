@@ -3,7 +3,9 @@
 use strix_model::{Diagnostic, Span};
 
 use super::{Parsed, Parser};
-use crate::ast::{BinaryOp, Block, Expr, ExprKind, Name, OffsetofBase, Stmt, StmtKind, UnaryOp};
+use crate::ast::{
+    BinaryOp, Block, Expr, ExprKind, Name, OffsetofBase, Stmt, StmtKind, TypeBase, TypeExpr, UnaryOp,
+};
 use crate::lex::TokenKind;
 
 impl Parser<'_> {
@@ -214,6 +216,7 @@ impl Parser<'_> {
             "if" => return self.if_expr(),
             "sizeof" => return self.sizeof(),
             "offsetof" => return self.offsetof(),
+            "container_of" if self.is_at(1, "(") => return self.container_of(),
             "comptime" | "typeof" | "typeinfo" => {
                 return Err(self.error(start, format!("`{word}` is not supported yet")));
             }
@@ -269,6 +272,30 @@ impl Parser<'_> {
         }
         let close = self.expect(")")?;
         Ok(Expr { kind: ExprKind::Offsetof { of, path }, span: start.to(close) })
+    }
+
+    /// `container_of(pointer, type, field)` is `(type *)((void *)pointer - offsetof(type, field))`.
+    fn container_of(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        self.advance();
+        self.expect("(")?;
+        let pointer = self.beside(Self::expr)?;
+        self.expect(",")?;
+        let ty = self.type_expr()?;
+        self.expect(",")?;
+        let mut path = vec![self.ident("a field's name")?];
+        while self.take(".") {
+            path.push(self.ident("a field's name")?);
+        }
+        let close = self.expect(")")?;
+        let span = start.to(close);
+        let at = |kind| Box::new(Expr { kind, span });
+        let void = TypeExpr { base: TypeBase::Named("void".into()), pointers: 1, arrays: Vec::new(), span };
+        let lhs = at(ExprKind::Cast { ty: void, operand: Box::new(pointer) });
+        let rhs = at(ExprKind::Offsetof { of: OffsetofBase::Type(ty.clone()), path });
+        let operand = at(ExprKind::Binary { op: BinaryOp::Sub, lhs, rhs });
+        let ty = TypeExpr { pointers: ty.pointers + 1, ..ty };
+        Ok(Expr { kind: ExprKind::Cast { ty, operand }, span })
     }
 
     /// A grouping, a tuple or a record.

@@ -141,3 +141,23 @@ $d: uint64
 begin { @[cgroup_path(cgroup)] = count(); printf("%s %s\n", username, probe); }
 ----
 @[cgroup_path]: count_t
+
+====
+begin { print(strerror(comm)); print(strstr(1, "a")); print(str_concat("a")); warnf("%d"); print(strerror(1) == "x"); }
+----
+error: strerror() only supports integer arguments (string[16] provided) at 1:24 `comm`
+error: strstr() expects strings, or arrays or pointers of characters (int64 provided) at 1:45 `1`
+error: str_concat() requires 2 arguments (1 provided) at 1:61 `str_concat`
+  help: usage: str_concat(a, b)
+error: not enough arguments for format string (0 supplied, 1 expected) at 1:85 `"%d"`
+error: type mismatch for '==': comparing error name with string[2] at 1:98 `strerror(1) == "x"`
+  label: left (error name) at 1:98 `strerror(1)`
+  label: right (string[2]) at 1:113 `"x"`
+
+====
+begin { $v = 1; find(@m, 1); find(1, 2, $v); find(@m, 2, 3); @m[1] = 2; print(find(@m, 1, $new)); print($new); assert(1); }
+----
+error: find() requires 3 arguments (2 provided): find(@map, key, $value) at 1:17 `find(@m, 1)`
+error: find() expects a map, a key and a variable: find(@map, key, $value) at 1:30 `find(1, 2, $v)`
+error: find() expects a map, a key and a variable: find(@map, key, $value) at 1:46 `find(@m, 2, 3)`
+error: `assert` is not supported yet at 1:112 `assert`
