@@ -225,7 +225,10 @@ impl<'a> Expander<'a> {
                 let problem = Problem::wrong(format!("invalid probe type: {word}"));
                 match nearest(&word, Provider::names()) {
                     Some(near) => problem.with_help(format!("did you mean `{near}`?")),
-                    None => problem,
+                    None => match meant(&parts) {
+                        Some(help) => problem.with_help(help),
+                        None => problem,
+                    },
                 }
             })?;
             self.family(provider, parts)?
@@ -351,6 +354,22 @@ pub(super) fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// What a place without a provider may be meant as: perf leaves `tracepoint:` out, DTrace has four parts.
+fn meant(parts: &[Part]) -> Option<String> {
+    let texts: Vec<&str> = parts.iter().map(|p| p.text.as_str()).collect();
+    match texts.as_slice() {
+        [function] => Some(format!("functions of the kernel are written `kprobe:{function}`")),
+        [category, event] => {
+            Some(format!("events of the kernel are written `tracepoint:{category}:{event}`"))
+        }
+        ["syscall", _, name, "entry"] => Some(format!("write `tracepoint:syscalls:sys_enter_{name}`")),
+        ["syscall", _, name, "return"] => Some(format!("write `tracepoint:syscalls:sys_exit_{name}`")),
+        ["fbt", _, name, "entry"] => Some(format!("write `kprobe:{name}`")),
+        ["fbt", _, name, "return"] => Some(format!("write `kretprobe:{name}`")),
+        _ => None,
+    }
 }
 
 /// `kprobe probe type requires 1 or 2 arguments, found 0`.

@@ -146,6 +146,10 @@ fn what_is_not_there_yet() {
         assert_eq!(said(attach), format!("{provider} probes are not supported yet"));
     }
     assert!(said("kporbe:f").starts_with("invalid probe type: kporbe | did you mean `kprobe`?"));
+    // As perf and DTrace write it.
+    assert!(said("syscalls:sys_enter_open").ends_with("written `tracepoint:syscalls:sys_enter_open`"));
+    assert!(said("syscall::open:entry").ends_with("| write `tracepoint:syscalls:sys_enter_open`"));
+    assert!(said("vfs_read").ends_with("are written `kprobe:vfs_read`"));
 }
 
 #[test]
