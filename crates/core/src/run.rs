@@ -80,6 +80,7 @@ impl Session {
     /// Reads until something ends the session.
     async fn watch(&mut self, reader: &mut Reader, sink: &mut dyn EventSink) -> Result<EndReason, Error> {
         let mut stops = Stops::new(self)?;
+        self.held = None;
         if let Some(child) = &mut self.options.child {
             child.release().map_err(Error::Command)?;
         }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use strix_model::{AttachPoint, MapIdx, MissingProbes, Plan, Program, ProgramKind, Span};
-use strix_sys::{Child, Kernel, Kind, LoadError, LogRequest, Map, ProgramLoad, SysError, raise_limits};
+use strix_sys::{
+    Child, HeldSignals, Kernel, Kind, LoadError, LogRequest, Map, ProgramLoad, SysError, hold_signals,
+    raise_limits,
+};
 
 use crate::attach::Attached;
 use crate::{Error, MapReader, verdict};
@@ -57,6 +60,8 @@ pub struct Session {
     /// Verifier logs of programs that were taken, if asked for.
     logs: Vec<String>,
     _stats: Option<OwnedFd>,
+    /// From loading until the event loop listens, a wish to end waits.
+    pub(crate) held: Option<HeldSignals>,
 }
 
 impl Session {
@@ -80,7 +85,17 @@ impl Session {
                 logs.push(loaded.log);
             }
         }
-        Ok(Self { kernel, plan, options, maps, programs, attached: Attached::default(), logs, _stats: stats })
+        Ok(Self {
+            kernel,
+            plan,
+            options,
+            maps,
+            programs,
+            attached: Attached::default(),
+            logs,
+            _stats: stats,
+            held: Some(hold_signals()),
+        })
     }
 
     /// Runs the begin programs, then attaches everything, so that what is attached to one place fires in declaration order.

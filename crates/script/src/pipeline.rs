@@ -34,7 +34,8 @@ pub fn front(
     diags: &mut Diagnostics,
 ) -> Option<Typed> {
     let script = parse(sources, file, diags);
-    let hir = resolve(&script, facts, options, diags)?;
+    // What is wrong with names and what is wrong with types is told in one go.
+    let hir = resolve::resolve(&script, facts, options, diags);
     let typed = check::check(hir, facts, options, diags)?;
     limits::check(&typed, facts, options, diags);
     (!diags.has_errors()).then_some(typed)

@@ -73,6 +73,36 @@ pub fn default_action(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
+/// Signals that wait; they arrive when this is dropped.
+pub struct HeldSignals {
+    before: libc::sigset_t,
+}
+
+/// Lets the signals wait that ask a program to end, from before it says that it is ready until it can act on them.
+#[must_use]
+pub fn hold_signals() -> HeldSignals {
+    // SAFETY: all zeroes is a value for the next calls to fill.
+    let mut wanted: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: likewise.
+    let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: a live set to fill.
+    unsafe { libc::sigemptyset(&mut wanted) };
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: a set that was filled, and signals that exist.
+        unsafe { libc::sigaddset(&mut wanted, signal) };
+    }
+    // SAFETY: both sets are live; only this thread's mask changes.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &wanted, &mut before) };
+    HeldSignals { before }
+}
+
+impl Drop for HeldSignals {
+    fn drop(&mut self) {
+        // SAFETY: the mask that was in force before.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,10 @@
-//! Where tracefs is, and mounting it where it is not.
+//! Where tracefs is, and having it where it is not mounted.
 
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use rustix::mount::MountFlags;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
 use crate::{Result, SysError};
 
@@ -22,28 +23,44 @@ pub fn mounted() -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// The tracefs directory, mounted now if need be. The mount stays: it is where every tool expects it.
+/// A directory of tracefs: where it is mounted, or else a mount of our own that is attached nowhere. Nobody else sees that one, and it
+/// goes when this process ends, however it ends.
 ///
 /// # Errors
 /// When the kernel has no tracefs or mounting is not allowed.
 pub fn ensure() -> Result<PathBuf> {
-    static ONCE: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = ONCE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    static DETACHED: Mutex<Option<OwnedFd>> = Mutex::new(None);
     if let Some(path) = mounted() {
         return Ok(path);
     }
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RELATIME;
-    rustix::mount::mount("tracefs", MOUNT_POINT, "tracefs", flags, None).map_err(|e| {
-        let mut error = SysError::new("mount", MOUNT_POINT, e.into());
-        if e == rustix::io::Errno::NODEV || e == rustix::io::Errno::NOENT {
-            error.hint = Some("the kernel is built without CONFIG_TRACING".into());
-        } else if let Some(hint) = &mut error.hint {
-            hint.push_str(&format!("; or let root type `mount -t tracefs tracefs {MOUNT_POINT}`"));
-        }
-        error
-    })?;
-    mounted()
-        .ok_or_else(|| SysError::new("open", MOUNT_POINT, std::io::Error::from_raw_os_error(libc::ENOENT)))
+    let mut detached = DETACHED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mount = match detached.take() {
+        Some(mount) => mount,
+        None => mount_detached().map_err(mount_error)?,
+    };
+    let path = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
+    *detached = Some(mount);
+    Ok(path)
+}
+
+/// Makes a mount without a place (since v5.2).
+fn mount_detached() -> rustix::io::Result<OwnedFd> {
+    let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(context.as_fd())?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+fn mount_error(e: rustix::io::Errno) -> SysError {
+    let mut error = SysError::new("mount", "tracefs", e.into());
+    if e == rustix::io::Errno::NODEV || e == rustix::io::Errno::NOENT {
+        error.hint = Some("the kernel is built without CONFIG_TRACING".into());
+    } else if let Some(hint) = &mut error.hint {
+        hint.push_str(&format!("; or let root type `mount -t tracefs tracefs {MOUNT_POINT}`"));
+    }
+    error
 }
 
 /// The number by which perf_event_open(2) knows a tracepoint.

@@ -3,6 +3,8 @@
 use strix_codegen::helper;
 use strix_codegen::ir::{BinOp, Cond, Operand, Size, Vreg};
 
+use strix_model::AttachPoint;
+
 use super::arch;
 use super::function::{Known, Lower};
 use super::value::{Place, Remote, Value};
@@ -120,13 +122,35 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Address of the probed function.
+    /// Address of the probed function, 0 where it cannot be known.
     pub(super) fn function_address(&mut self) -> Operand {
-        if self.facts.features().get_func_ip {
+        let features = self.facts.features();
+        let by_helper = match self.instance.context {
+            // A uprobe's function is where it stands, as far as symbols go. For its return the helper knows since v6.6, as multi links do.
+            Context::Uprobe => false,
+            Context::Uretprobe => features.uprobe_multi,
+            _ => features.get_func_ip,
+        };
+        if by_helper {
             let ctx = self.ctx();
             return self.b().call_pure(helper::GET_FUNC_IP, &[ctx.into()]).into();
         }
-        self.register(arch::IP)
+        match self.instance.context {
+            Context::Kprobe | Context::Uprobe => self.register(arch::IP),
+            _ => self.only_function(),
+        }
+    }
+
+    /// The address of the function of the only attach point, from the kernel's symbols.
+    fn only_function(&mut self) -> Operand {
+        let [site] = self.instance.sites.as_slice() else { return 0.into() };
+        let function = match &site.point {
+            AttachPoint::Kretprobe { function, .. }
+            | AttachPoint::Fentry { function, .. }
+            | AttachPoint::Fexit { function, .. } => function,
+            _ => return 0.into(),
+        };
+        (self.facts.kernel_symbol(function).ok().flatten().unwrap_or(0) as i64).into()
     }
 
     /// In `Context::Syscalls`, leaves unless the call is one of the attach points.

@@ -127,7 +127,10 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// Zeroes first: between v6.0 and v6.5 the helper leaves what follows the NUL as it was.
     fn comm_by_helper(&mut self, dst: Place) {
+        let align = dst.align();
+        self.b().zero_mem(dst.addr(), COMM_SIZE, align);
         let address = self.address(dst);
         self.b().call_void(helper::GET_CURRENT_COMM, &[address.into(), i64::from(COMM_SIZE).into()]);
     }
