@@ -136,3 +136,45 @@ PROG
   struct pair { int first; int second; }
   BEGIN { $x = (uint64)0x0000000300000002; $second = (int32 *)((uint64)&$x + 4); $pair = container_of($second, struct pair, second); print($pair == (struct pair *)&$x); }
 EXPECT true
+
+NAME conform-records
+PROG
+  BEGIN {
+    $v = (x=1, y=2); $w = (x=3, y=4); @a = (n=pid > 0, s="text", t=(5, 6), r=$v); $v = $w;
+    print($v); printf("%d %s\n", $v.y, @a.s); @k[(p=(int8)1, q="ab")] = count();
+    print((s={ printf("first "); 1 }, t={ printf("second\n"); 2 }));
+  }
+EXPECT_ALL
+  { .x = 3, .y = 4 }
+  4 text
+  first second
+  { .s = 1, .t = 2 }
+  
+  
+  @a: { .n = true, .s = text, .t = (5, 6), .r = { .x = 1, .y = 2 } }
+  @k[{ .p = 1, .q = ab }]: 1
+
+NAME conform-own-definition-of-a-kernel-struct
+PROG struct task_struct { unsigned long first; } BEGIN { print(curtask.first == *(uint64 *)curtask); }
+EXPECT true
+
+NAME conform-assignment-of-a-block
+PROG BEGIN { @ = { let $a = 100; avg($a) }; @k[1] = { $x = 3; $x + 1 }; }
+EXPECT
+  @: 100
+  @k[1]: 4
+
+NAME conform-paths-of-uprobes-as-written
+RUN
+  ln -s {workload} here
+  strix trace -l 'uprobe:./here:workload_wor*'
+  strix trace -q -e 'uprobe:./here:workload_work { print(probe); exit(); }' -c './here work 1' | grep uprobe
+EXPECT_ALL
+  uprobe:./here:workload_work
+  uprobe:./here:workload_work
+
+NAME conform-nothing-to-attach-to
+PROG kprobe:strix_no_such_function { }
+ENV BPFTRACE_MISSING_PROBES=ignore
+EXIT 1
+STDERR_REGEX nothing to attach to

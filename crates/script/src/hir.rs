@@ -370,6 +370,8 @@ pub enum ExprKind {
     },
     /// Tuple.
     Tuple(Vec<Expr>),
+    /// Record: names and values.
+    Record(Vec<(String, Expr)>),
     /// `sizeof` an expression; `sizeof` a type and `offsetof` are integers already.
     Sizeof(Box<Expr>),
     /// `offsetof` in an expression's type.

@@ -238,6 +238,7 @@ impl Limits<'_> {
                 self.exprs(args);
             }
             ExprKind::Map { key: list, .. } | ExprKind::Tuple(list) => self.exprs(list),
+            ExprKind::Record(fields) => fields.iter().for_each(|(_, e)| self.expr(e)),
             ExprKind::IncDec { place, .. } => self.place(place),
             ExprKind::Unary { operand: e, .. }
             | ExprKind::Field { base: e, .. }

@@ -268,6 +268,25 @@ impl Types {
         })
     }
 
+    /// The record of these fields, laid out as a tuple is; the same fields give the same record.
+    pub fn intern(&mut self, fields: Vec<(String, Type)>) -> RecordId {
+        let types: Vec<Type> = fields.iter().map(|(_, ty)| ty.clone()).collect();
+        let (offsets, size) = self.tuple_layout(&types);
+        let fields: Vec<RecordField> = fields
+            .into_iter()
+            .zip(offsets)
+            .map(|((name, ty), offset)| RecordField { name, ty, offset, layout: FieldLayout::Plain })
+            .collect();
+        let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
+        let name = format!("record ({})", names.join(", "));
+        let known = self.records.iter().position(|r| r.name == name && r.fields.as_ref() == Some(&fields));
+        let index = known.unwrap_or_else(|| {
+            self.records.push(RecordDef { name, size, fields: Some(fields), btf: None, module: None });
+            self.records.len() - 1
+        });
+        RecordId(index as u32)
+    }
+
     /// An enum's definition.
     ///
     /// # Panics

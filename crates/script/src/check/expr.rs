@@ -74,6 +74,14 @@ impl Checker<'_> {
                 // A tuple of something unknown is unknown: it could contain itself.
                 if types.contains(&Type::Void) { Type::Void } else { Type::Tuple(types) }
             }
+            ExprKind::Record(fields) => {
+                let types: Vec<(String, Type)> =
+                    fields.iter().map(|(name, e)| (name.clone(), self.value(e))).collect();
+                if types.iter().any(|(_, ty)| *ty == Type::Void) {
+                    return Type::Void;
+                }
+                Type::Record(self.types.intern(types))
+            }
             ExprKind::Sizeof(operand) => {
                 self.expr(operand);
                 Type::U64

@@ -93,7 +93,14 @@ impl Checker<'_> {
         Type::Pointer { to: Box::new(to), space: Space::Kernel }
     }
 
+    /// The script's own definition of a struct goes before the kernel's.
     fn find_kernel_struct(&mut self, name: &str) -> Option<RecordId> {
+        let tag = format!("struct {name}");
+        let own =
+            self.types.records.iter().position(|r| r.btf.is_none() && r.fields.is_some() && r.name == tag);
+        if let Some(own) = own {
+            return Some(RecordId(own as u32));
+        }
         let btf = self.facts.btf().ok()?;
         let id = btf.find(BtfKind::Struct, name)?;
         match type_from_btf(btf, None, &mut self.types, id) {

@@ -56,7 +56,7 @@ impl Lower<'_, '_> {
                 let ty = self.type_of(expr).clone();
                 self.cast(&ty, operand)
             }
-            ExprKind::Tuple(_) => self.in_new_slot(expr),
+            ExprKind::Tuple(_) | ExprKind::Record(_) => self.in_new_slot(expr),
             ExprKind::Sizeof(of) => {
                 let size = self.size_of(self.type_of(of));
                 Value::Scalar(i64::from(size).into())
@@ -83,6 +83,14 @@ impl Lower<'_, '_> {
         let outer = self.b().span();
         self.b().set_span(expr.span);
         match (&expr.kind, ty) {
+            (ExprKind::Record(values), Type::Record(id)) if self.type_of(expr) == ty => {
+                let fields = self.typed.hir.types.record(*id).fields.clone().unwrap_or_default();
+                let items: Vec<Type> = fields.iter().map(|f| f.ty.clone()).collect();
+                self.zero_padding(&items, dst);
+                for ((_, value), field) in values.iter().zip(&fields) {
+                    self.expr_into(value, &field.ty, dst.at(field.offset), clean);
+                }
+            }
             (ExprKind::Tuple(items), Type::Tuple(types)) if items.len() == types.len() => {
                 let (offsets, _) = self.typed.hir.types.tuple_layout(types);
                 self.zero_padding(types, dst);

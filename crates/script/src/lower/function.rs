@@ -380,6 +380,7 @@ pub(super) fn walk_expr(expr: &Expr, on_stmt: &mut dyn FnMut(&Stmt), on_expr: &m
             walk_stmts(stmts, on_stmt, on_expr);
             walk_expr(value, on_stmt, on_expr);
         }
+        ExprKind::Record(fields) => fields.iter().for_each(|(_, e)| walk_expr(e, on_stmt, on_expr)),
         ExprKind::Int { .. }
         | ExprKind::Str(_)
         | ExprKind::Bool(_)

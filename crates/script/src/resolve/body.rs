@@ -190,6 +190,17 @@ impl<'a, 's> Body<'a, 's> {
         op: Option<ast::BinaryOp>,
         value: &ast::Expr,
     ) -> Option<StmtKind> {
+        // What a block gives a map may be an aggregation, which is no value: the assignment goes inside.
+        if let (ast::ExprKind::Map { .. }, ast::ExprKind::Block { stmts, value: last }) =
+            (&target.kind, &value.kind)
+        {
+            self.scopes.enter();
+            let mut stmts = self.stmts(stmts);
+            let kind = self.assign(target, op, last);
+            self.scopes.leave();
+            stmts.push(Stmt { kind: kind?, span: value.span });
+            return Some(StmtKind::Block(stmts));
+        }
         // The value first: what it reads must be there before.
         let place = match (&target.kind, op) {
             (ast::ExprKind::Var(name), None) => {

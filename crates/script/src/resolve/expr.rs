@@ -72,9 +72,13 @@ impl Body<'_, '_> {
                 ExprKind::Cast { ty: ty?, operand }
             }
             ast::ExprKind::Tuple(items) => ExprKind::Tuple(items.iter().map(|e| self.expr(e)).collect()),
-            ast::ExprKind::Record(_) => {
-                self.error(span, "records are not supported yet");
-                return None;
+            ast::ExprKind::Record(fields) => {
+                for (at, (name, _)) in fields.iter().enumerate() {
+                    if fields[..at].iter().any(|(before, _)| before.text == name.text) {
+                        self.error(name.span, format!("the record has two fields named {}", name.text));
+                    }
+                }
+                ExprKind::Record(fields.iter().map(|(n, e)| (n.text.clone(), self.expr(e))).collect())
             }
             ast::ExprKind::SizeofType(ty) => {
                 let ty = self.ty(ty)?;

@@ -78,6 +78,9 @@ pub fn resolve(script: &ast::Script, facts: &KernelFacts, options: &Options, dia
         getopt::check_unknown(options, &shared.getopts, diags);
     }
     check_count(points, &hir.config, script, diags);
+    if let (Some(first), true) = (script.probes.first(), points == 0 && !diags.has_errors()) {
+        diags.push(Diagnostic::error(first.span, "nothing to attach to: no probe of the script has a match"));
+    }
     hir.maps = shared.maps;
     hir.types = shared.types;
     hir.expr_count = shared.expr_count;

@@ -230,9 +230,9 @@ impl Finder<'_> {
         };
         let name = match (self.language, &point) {
             (true, AttachPoint::Uprobe { path, .. } | AttachPoint::Uretprobe { path, .. }) => {
-                format!("{}:{path}:cpp:{}", self.provider.name(), f.name)
+                format!("{}:{}:cpp:{}", self.provider.name(), self.shown(path), f.name)
             }
-            _ => point.to_string(),
+            _ => self.name(&point),
         };
         Ok(Concrete { provider: self.provider, point, name })
     }
@@ -253,7 +253,30 @@ impl Finder<'_> {
             Provider::Uretprobe => AttachPoint::Uretprobe { path, symbol: None, file_offset },
             _ => AttachPoint::Uprobe { path, symbol: None, offset: address, file_offset },
         };
-        Ok(Concrete { provider: self.provider, name: point.to_string(), point })
+        Ok(Concrete { provider: self.provider, name: self.name(&point), point })
+    }
+
+    /// The full name of an attach point, with the path as the script has it.
+    fn name(&self, point: &AttachPoint) -> String {
+        let mut point = point.clone();
+        if let AttachPoint::Uprobe { path, .. } | AttachPoint::Uretprobe { path, .. } = &mut point {
+            *path = self.shown(path);
+        }
+        point.to_string()
+    }
+
+    /// A path that was found, as the script names it: relative if it is, with wildcards filled in.
+    fn shown(&self, path: &str) -> String {
+        if !self.target.contains('/') {
+            return path.to_owned();
+        }
+        let written: Vec<&str> = self.target.split('/').collect();
+        let found: Vec<&str> = path.split('/').collect();
+        let literal = written.iter().take_while(|part| Glob::new(part).is_literal()).count();
+        match found.len().checked_sub(written.len() - literal) {
+            Some(rest) => [&written[..literal], &found[rest..]].concat().join("/"),
+            None => path.to_owned(),
+        }
     }
 }
 

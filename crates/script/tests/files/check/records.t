@@ -102,3 +102,22 @@ tracepoint:block:block_rq_issue { @[args.dev, args.sector] = count(); @b = args.
 ----
 @[(uint64,uint64)]: count_t
 @b: string[10]
+
+====
+begin { $a = (x=1, y="s"); $a = (x=2, y="t"); print($a.y); print($a.z); $b = (x=1, x=2); $a = (y="s", x=1); print((x=1) == (x=1)); }
+----
+error: record (x, y) has no field named "z" at 1:69 `z`
+  help: did you mean `x`?
+error: the record has two fields named x at 1:84 `x`
+error: type mismatch for $a: trying to assign value of type 'record (y, x)' when variable already has a type 'record (x, y)' at 1:90 `$a = (y="s", x=1)`
+  label: 'record (x, y)' here at 1:9 `$a = (x=1, y="s")`
+error: type mismatch for '==': comparing record (x) with record (x) at 1:115 `(x=1) == (x=1)`
+  label: left (record (x)) at 1:115 `(x=1)`
+  label: right (record (x)) at 1:124 `(x=1)`
+
+====
+struct task_struct { int mine; }
+begin { print(curtask.mine); print(curtask.pid); }
+----
+error: struct task_struct has no field named "pid" at 2:44 `pid`
+  help: its fields are mine
