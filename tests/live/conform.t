@@ -178,3 +178,14 @@ PROG kprobe:strix_no_such_function { }
 ENV BPFTRACE_MISSING_PROBES=ignore
 EXIT 1
 STDERR_REGEX nothing to attach to
+
+NAME conform-equality-of-tuples-and-records
+PROG
+  BEGIN {
+    $a = ("abcdef", 1); $a = ("ab", 1); $b = ("abcdefgh", 2); $b = ("ab", 1); $n = "ab";
+    print(($a == $b, $a == ("ab", 1), $a != ("abc", 1), ((int8)-1, 2) == (-1, (uint8)2), (1, (2, "x")) == (1, (2, "y"))));
+    print(((x=1, y="a") == (x=1, y="a"), (x=1, y="a") == (x=1, y="b"), (1, $n, pid) == (1, "ab", pid)));
+  }
+EXPECT
+  (true, true, true, true, false)
+  (true, false, true)

@@ -219,6 +219,17 @@ pub struct RecordDef {
     pub module: Option<String>,
 }
 
+impl RecordDef {
+    /// Whether it is that of a record literal (`(x=1, y=2)`), which has no tag.
+    #[must_use]
+    pub fn is_literal(&self) -> bool {
+        self.name.starts_with(LITERAL)
+    }
+}
+
+/// Start of the names of records that scripts write down as values.
+const LITERAL: &str = "record (";
+
 /// An enum's definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnumDef {
@@ -278,7 +289,7 @@ impl Types {
             .map(|((name, ty), offset)| RecordField { name, ty, offset, layout: FieldLayout::Plain })
             .collect();
         let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
-        let name = format!("record ({})", names.join(", "));
+        let name = format!("{LITERAL}{})", names.join(", "));
         let known = self.records.iter().position(|r| r.name == name && r.fields.as_ref() == Some(&fields));
         let index = known.unwrap_or_else(|| {
             self.records.push(RecordDef { name, size, fields: Some(fields), btf: None, module: None });
@@ -320,6 +331,21 @@ impl Types {
             Type::Record(id) => self.record(*id).size,
             Type::Array { element, len } => self.size_of(element).saturating_mul(*len),
             Type::Tuple(items) => self.tuple_layout(items).1,
+        }
+    }
+
+    /// The parts of a tuple, or of a record of the script, with their offsets.
+    #[must_use]
+    pub fn parts(&self, ty: &Type) -> Option<Vec<(u32, Type)>> {
+        match ty {
+            Type::Tuple(items) => {
+                Some(self.tuple_layout(items).0.into_iter().zip(items.iter().cloned()).collect())
+            }
+            Type::Record(id) if self.record(*id).is_literal() => {
+                let fields = self.record(*id).fields.iter().flatten();
+                Some(fields.map(|f| (f.offset, f.ty.clone())).collect())
+            }
+            _ => None,
         }
     }
 

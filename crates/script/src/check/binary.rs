@@ -160,15 +160,24 @@ impl Checker<'_> {
         self.error(expr.span, format!("the {op} operator can not be used on expressions of types {l}, {r}"))
     }
 
+    /// Whether two values can be equal: of tuples and records, part by part.
+    fn comparable(&self, l: &Type, r: &Type) -> bool {
+        match (l, r) {
+            (Type::Str { .. }, Type::Str { .. }) => true,
+            (Type::Record(a), Type::Record(b)) if a != b => false,
+            (Type::Tuple(_), Type::Tuple(_)) | (Type::Record(_), Type::Record(_)) => {
+                let (Some(x), Some(y)) = (self.types.parts(l), self.types.parts(r)) else { return false };
+                x.len() == y.len() && x.iter().zip(&y).all(|((_, x), (_, y))| self.comparable(x, y))
+            }
+            (Type::Aggregate(_) | Type::Record(_) | Type::Buffer { .. }, _) => false,
+            (x, y) => x == y || (x.is_integral() && y.is_integral()),
+        }
+    }
+
     /// Comparison of what is no number.
     fn compare(&mut self, expr: &Expr, op: BinaryOp, left: (&Expr, Typing), right: (&Expr, Typing)) -> Type {
         let (l, r) = (&left.1.ty, &right.1.ty);
-        let comparable = match (l, r) {
-            (Type::Str { .. }, Type::Str { .. }) => true,
-            (Type::Array { .. }, Type::Array { .. }) | (Type::Tuple(_), Type::Tuple(_)) => l == r,
-            (Type::Aggregate(_) | Type::Record(_) | Type::Buffer { .. }, _) => false,
-            _ => l == r,
-        };
+        let comparable = self.comparable(l, r);
         if !comparable {
             let (l, r) = (self.name(l), self.name(r));
             let spans = (left.0.span, right.0.span);

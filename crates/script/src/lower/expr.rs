@@ -361,10 +361,45 @@ impl Lower<'_, '_> {
         if matches!(l, Type::Str { .. }) || matches!(r, Type::Str { .. }) {
             return self.branch_on_strings((left, l), (right, r), equal, different);
         }
+        let types = &self.typed.hir.types;
+        if let (Some(a), Some(b)) = (types.parts(&l), types.parts(&r)) {
+            let left = self.in_memory(left, &l, false);
+            let right = self.in_memory(right, &r, false);
+            return self.branch_on_parts((left, &a), (right, &b), equal, different);
+        }
         let size = self.size_of(&l).min(self.size_of(&r));
         let left = self.in_memory(left, &l, true);
         let right = self.in_memory(right, &r, true);
         self.branch_on_bytes(left, right, size, equal, different);
+    }
+
+    /// Goes to `equal` if all parts are: strings up to their ends, numbers whatever their sizes.
+    fn branch_on_parts(
+        &mut self,
+        (a, a_parts): (Place, &[(u32, Type)]),
+        (b, b_parts): (Place, &[(u32, Type)]),
+        equal: BlockId,
+        different: BlockId,
+    ) {
+        for ((a_at, a_ty), (b_at, b_ty)) in a_parts.iter().zip(b_parts) {
+            let (x, y) = (a.at(*a_at), b.at(*b_at));
+            let next = self.b().block();
+            let types = &self.typed.hir.types;
+            if let (Some(p), Some(q)) = (types.parts(a_ty), types.parts(b_ty)) {
+                self.branch_on_parts((x, &p), (y, &q), next, different);
+            } else if matches!(a_ty, Type::Str { .. }) {
+                let (x, y) = ((Value::Memory(x), a_ty.clone()), (Value::Memory(y), b_ty.clone()));
+                self.branch_on_strings(x, y, next, different);
+            } else if a_ty.is_scalar() && b_ty.is_scalar() {
+                let (x, y) = (self.load(x, a_ty), self.load(y, b_ty));
+                self.b().branch(Cond::Eq, x, y, next, different);
+            } else {
+                let size = self.size_of(a_ty).min(self.size_of(b_ty));
+                self.branch_on_bytes(x, y, size, next, different);
+            }
+            self.b().switch_to(next);
+        }
+        self.b().jump(equal);
     }
 
     /// Goes to `equal` if `size` bytes are the same.

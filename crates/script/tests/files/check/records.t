@@ -111,9 +111,6 @@ error: record (x, y) has no field named "z" at 1:69 `z`
 error: the record has two fields named x at 1:84 `x`
 error: type mismatch for $a: trying to assign value of type 'record (y, x)' when variable already has a type 'record (x, y)' at 1:90 `$a = (y="s", x=1)`
   label: 'record (x, y)' here at 1:9 `$a = (x=1, y="s")`
-error: type mismatch for '==': comparing record (x) with record (x) at 1:115 `(x=1) == (x=1)`
-  label: left (record (x)) at 1:115 `(x=1)`
-  label: right (record (x)) at 1:124 `(x=1)`
 
 ====
 struct task_struct { int mine; }
