@@ -4,26 +4,23 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use crate::exit;
 use crate::personality::Personality;
+use crate::{exit, say};
 
 /// Runs the command.
 pub fn main(args: &[OsString]) -> u8 {
     match args {
         [verb, dir] if verb == "install" => match install(Path::new(dir)) {
             Ok(made) => {
-                for path in made {
-                    println!("{}", path.display());
-                }
-                exit::SUCCESS
+                say::result(&made.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
             }
             Err((path, error)) => {
-                eprintln!("strix: cannot make link {}: {error}", path.display());
+                say::remark(format_args!("strix: cannot make link {}: {error}", path.display()));
                 exit::FAILURE
             }
         },
         _ => {
-            eprintln!("usage: strix links install DIR");
+            say::remark(format_args!("usage: strix links install DIR"));
             exit::USAGE
         }
     }

@@ -3,6 +3,7 @@
 mod exit;
 mod links;
 mod personality;
+mod say;
 mod trace;
 
 use std::env;
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
 
 fn strix(mut args: Vec<OsString>) -> u8 {
     if args.is_empty() {
-        eprint!("{USAGE}");
+        say::remark(format_args!("{}", USAGE.trim_end()));
         return exit::USAGE;
     }
     let command = args.remove(0);
@@ -45,18 +46,14 @@ fn strix(mut args: Vec<OsString>) -> u8 {
         Some("trace") => trace::main(args, trace::Style::Strix),
         Some("links") => links::main(&args),
         Some("version" | "--version" | "-V") => {
-            println!("strix {}", env!("CARGO_PKG_VERSION"));
-            exit::SUCCESS
+            say::result(concat!("strix ", env!("CARGO_PKG_VERSION"), "\n"))
         }
         Some("help" | "--help" | "-h") => match args.first().and_then(|a| a.to_str()) {
             Some("trace") => trace::main(vec!["--help".into()], trace::Style::Strix),
-            _ => {
-                print!("{USAGE}");
-                exit::SUCCESS
-            }
+            _ => say::result(USAGE),
         },
         _ => {
-            eprintln!("strix: unknown command \"{}\"; see: strix help", command.display());
+            say::remark(format_args!("strix: unknown command \"{}\"; see: strix help", command.display()));
             exit::USAGE
         }
     }

@@ -147,7 +147,7 @@ fn several(file: &SourceFile, first: u32, last: u32, out: &mut dyn Write) -> io:
             let mut text = Vec::new();
             let line = line.strip_suffix('\r').unwrap_or(line);
             let end = line.char_indices().nth(MOST_CHARS).map_or(line.len(), |(at, _)| at);
-            escape::escape_terminal(line[..end].as_bytes(), &mut text);
+            escape::escape_terminal(&line.as_bytes()[..end], &mut text);
             if end < line.len() {
                 text.extend_from_slice(CUT.as_bytes());
             }

@@ -9,7 +9,7 @@ use strix_script::resolve::{Listed, list, list_probes};
 
 use super::args::TraceArgs;
 use super::{Failure, source};
-use crate::exit;
+use crate::{exit, say};
 
 /// Prints the listing.
 pub fn run(args: &TraceArgs, facts: &KernelFacts, out: &mut dyn Write) -> Result<u8, Failure> {
@@ -20,8 +20,8 @@ pub fn run(args: &TraceArgs, facts: &KernelFacts, out: &mut dyn Write) -> Result
             list(pattern, facts, args.pid, args.verbose).map_err(|e| Failure::plain(e.to_string()))?
         }
     };
-    print(&found, out).map_err(|e| Failure::plain(format!("cannot write the listing: {e}")))?;
-    Ok(if found.is_empty() { exit::FAILURE } else { exit::SUCCESS })
+    let written = say::written(print(&found, out));
+    Ok(if found.is_empty() { exit::FAILURE } else { written })
 }
 
 /// The arguments as those of a run, when it is a script whose probes are wanted.

@@ -18,7 +18,7 @@ use strix_facts::KernelFacts;
 use strix_model::{Diagnostic, Diagnostics, SourceMap};
 use strix_render::{DiagnosticStyle, render_diagnostics};
 
-use crate::exit;
+use crate::{exit, say};
 use args::{Parsed, TraceArgs};
 
 /// As whom strix was called.
@@ -77,13 +77,13 @@ impl Failure {
         match self {
             Self::Plain { text, code } => {
                 let (on, off) = if colour { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
-                eprintln!("{on}ERROR: {text}{off}");
+                say::coloured(on, format_args!("ERROR: {text}"), off);
                 code
             }
             Self::Script { diags, sources, log, code } => {
                 show(&diags, &sources, DiagnosticStyle { colour, errors_only: false });
                 if let Some(log) = log {
-                    eprintln!("{}", log.trim_end());
+                    say::remark(format_args!("{}", log.trim_end()));
                 }
                 code
             }
@@ -112,12 +112,9 @@ fn colours() -> bool {
 pub fn main(args: Vec<OsString>, style: Style) -> u8 {
     let args = match args::parse(args, style) {
         Parsed::Run(args) => args,
-        Parsed::Show(text) => {
-            print!("{text}");
-            return exit::SUCCESS;
-        }
+        Parsed::Show(text) => return say::result(&text),
         Parsed::Wrong(text) => {
-            eprint!("{text}");
+            say::remark(format_args!("{}", text.trim_end()));
             return if style == Style::Bpftrace { exit::FAILURE } else { exit::USAGE };
         }
     };
@@ -127,9 +124,8 @@ pub fn main(args: Vec<OsString>, style: Style) -> u8 {
 fn dispatch(args: &TraceArgs, style: Style) -> Result<u8, Failure> {
     let facts = kernel_facts(args)?;
     if args.info {
-        info::print(&facts, style, &mut io::stdout().lock())
-            .map_err(|e| Failure::plain(format!("cannot write: {e}")))?;
-        return Ok(exit::SUCCESS);
+        let mut out = io::stdout().lock();
+        return Ok(say::written(info::print(&facts, style, &mut out).and_then(|()| out.flush())));
     }
     if args.list {
         return listing::run(args, &facts, &mut io::stdout().lock());

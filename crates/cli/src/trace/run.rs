@@ -17,7 +17,7 @@ use super::args::{Buffering, Format, TraceArgs};
 use super::sink::Sink;
 use super::source::{self, Source};
 use super::{Failure, Style, colours, emit, show};
-use crate::exit;
+use crate::{exit, say};
 
 /// Bytes gathered before they are written.
 const BUFFER: usize = 256 << 10;
@@ -58,8 +58,7 @@ pub fn run(args: &TraceArgs, facts: &KernelFacts, style: Style) -> Result<u8, Fa
         let text = emit::emit(stage, &source, facts, &options, &mut diags);
         show(&diags, &source.sources, DiagnosticStyle { colour: colours(), errors_only: args.no_warnings });
         let Some(text) = text else { return Ok(exit::FAILURE) };
-        io::stdout().write_all(text.as_bytes()).map_err(|e| Failure::plain(format!("cannot write: {e}")))?;
-        return Ok(exit::SUCCESS);
+        return Ok(say::result(&text));
     }
     let plan = strix_script::pipeline::compile(&source.sources, source.file, facts, &options, &mut diags);
     let Some(plan) = plan else { return Err(Failure::script(diags, source.sources)) };
@@ -158,7 +157,7 @@ fn trace(args: &TraceArgs, style: Style, plan: Arc<Plan>, child: Option<Child>) 
     if args.verbose {
         show_verifier_logs(&session, &plan);
     }
-    if !args.quiet && args.format == Format::Text {
+    if !args.quiet && !args.dry_run && args.format == Format::Text {
         // Before anything fires, as bpftrace has it.
         announce(&mut sink, &plan)?;
     }
@@ -170,7 +169,7 @@ fn trace(args: &TraceArgs, style: Style, plan: Arc<Plan>, child: Option<Child>) 
         diags.push(warning);
         show(&diags, &plan.sources, DiagnosticStyle { colour: colours(), errors_only: args.no_warnings });
     }
-    if args.format == Format::Json && !args.quiet {
+    if args.format == Format::Json && !args.quiet && !args.dry_run {
         sink.output().attached(u64::from(report.attached)).map_err(output_failed)?;
     }
     notify_attached(&mut sink)?;
@@ -210,7 +209,7 @@ fn finish(args: &TraceArgs, style: Style, session: &Session, sink: &mut Sink<'_>
     // What goes to stderr from here on is about what stands above it.
     sink.output().flush()?;
     for problem in sink.symbol_problems() {
-        eprintln!("WARNING: {problem}");
+        say::remark(format_args!("WARNING: {problem}"));
     }
     let losses = session.losses().map_err(Ended::Kernel)?;
     let rows: Vec<ProbeLosses<'_>> = losses.iter().map(|loss| row(loss, plan)).collect();
@@ -248,7 +247,8 @@ fn announce(sink: &mut Sink<'_>, plan: &Plan) -> Result<(), Failure> {
 fn notify_attached(sink: &mut Sink<'_>) -> Result<(), Failure> {
     if env::var_os("__BPFTRACE_NOTIFY_PROBES_ATTACHED").is_some() {
         sink.output().flush().map_err(output_failed)?;
-        println!("__BPFTRACE_NOTIFY_PROBES_ATTACHED");
+        // A harness that went away is told nothing.
+        say::result("__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
     }
     Ok(())
 }
@@ -271,15 +271,15 @@ fn open_output(args: &TraceArgs) -> Result<Box<dyn Output>, Failure> {
     };
     let escapes = args.output.is_none() && io::stdout().is_terminal();
     Ok(match args.format {
-        Format::Text => Box::new(Text::new(out, io::stderr(), escapes, colours())),
-        Format::Json => Box::new(Json::new(out, io::stderr())),
+        Format::Text => Box::new(Text::new(out, say::Remarks, escapes, colours())),
+        Format::Json => Box::new(Json::new(out, say::Remarks)),
     })
 }
 
 fn show_verifier_logs(session: &Session, plan: &Plan) {
     for (program, log) in plan.programs.iter().zip(session.verifier_logs()) {
         if let Some(summary) = log.lines().rev().find(|l| l.starts_with("processed ")) {
-            eprintln!("{}: {} instructions, {summary}", program.name, program.insns.len());
+            say::remark(format_args!("{}: {} instructions, {summary}", program.name, program.insns.len()));
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use rustix::fs::OFlags;
 use strix_core::{Error, EventSink, MapCell, MapReader};
 use strix_model::{Action, Aggregate, FormatArg, MapValue, Plan, Severity, Value};
 use strix_render::{
@@ -14,6 +16,7 @@ use strix_render::{
 use strix_symbolize::Symbolizer;
 
 use super::names::{ClockOffsets, SessionNames};
+use crate::say;
 
 /// Bytes before the body of a record.
 const HEADER: usize = 8;
@@ -206,13 +209,17 @@ impl<'o> Sink<'o> {
     fn cat(&mut self) -> io::Result<()> {
         let path = String::from_utf8_lossy(&self.text).into_owned();
         let mut content = Vec::new();
-        let read = fs::File::open(&path)
-            .and_then(|file| file.take(u64::from(self.plan.config.max_cat_bytes)).read_to_end(&mut content));
+        // A path that a traced process made up may be a pipe that nobody writes to.
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+        let read =
+            fs::File::options().read(true).custom_flags(flags).open(&path).and_then(|file| {
+                file.take(u64::from(self.plan.config.max_cat_bytes)).read_to_end(&mut content)
+            });
         match read {
             Ok(_) => self.output.cat(&content),
             Err(error) => {
                 self.output.flush()?;
-                eprintln!("ERROR: failed to open file '{path}': {error}");
+                say::remark(format_args!("ERROR: failed to open file '{path}': {error}"));
                 Ok(())
             }
         }
@@ -225,10 +232,11 @@ impl<'o> Sink<'o> {
         match Command::new("/bin/sh").arg("-c").arg(&command).output() {
             Ok(done) => {
                 self.output.system(&done.stdout)?;
-                io::Write::write_all(&mut io::stderr(), &done.stderr)
+                say::others(&done.stderr);
+                Ok(())
             }
             Err(error) => {
-                eprintln!("ERROR: cannot run /bin/sh for system(\"{command}\"): {error}");
+                say::remark(format_args!("ERROR: cannot run /bin/sh for system(\"{command}\"): {error}"));
                 Ok(())
             }
         }
@@ -246,7 +254,7 @@ impl EventSink for Sink<'_> {
     }
 
     fn problem(&mut self, error: &Error) {
-        eprintln!("WARNING: {error}");
+        say::remark(format_args!("WARNING: {error}"));
     }
 }
 
