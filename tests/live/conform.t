@@ -189,3 +189,10 @@ PROG
 EXPECT
   (true, true, true, true, false)
   (true, false, true)
+
+NAME conform-pid-namespaces
+NEEDS root cmd:unshare
+RUN unshare --fork --pid --mount-proc strix trace -q -e 'tracepoint:syscalls:sys_enter_getppid /pid == cpid/ { @n = count(); @[pid < 100, pid == pid(init)] = count(); } tracepoint:syscalls:sys_enter_getppid /pid != cpid && comm == "wl-run"/ { @other = count(); }' -c '{workload} getppid 3'
+EXPECT_ALL
+  @[true, false]: 3
+  @n: 3

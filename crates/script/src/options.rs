@@ -19,6 +19,8 @@ pub struct Options {
     pub config: Vec<(String, String)>,
     /// Monotonic nanoseconds of the session's start, for `elapsed`.
     pub start_ns: u64,
+    /// Device and inode of the pid namespace that strix runs in, unless it is the initial one: process ids are those of that namespace.
+    pub pid_namespace: Option<(u64, u64)>,
     /// Process id of strix itself.
     pub own_pid: u32,
     /// Possible CPUs of the machine.

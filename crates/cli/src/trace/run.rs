@@ -84,9 +84,21 @@ fn compile_options(args: &TraceArgs, source: &Source, child: Option<&Child>) -> 
         count_runs: args.verbose,
         config: config.collect(),
         start_ns: boot_time_ns(),
+        pid_namespace: pid_namespace(),
         own_pid: std::process::id(),
         cpus: strix_sys::possible_cpus().unwrap_or(1),
     }
+}
+
+/// Device, as the kernel writes it, and inode of the pid namespace that strix is in, unless it is the initial one.
+fn pid_namespace() -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    /// The initial namespace's inode (`PROC_PID_INIT_INO`).
+    const INITIAL: u64 = 0xefff_fffc;
+    let metadata = std::fs::metadata("/proc/self/ns/pid").ok()?;
+    let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+    let device = u64::from(major) << 20 | u64::from(minor);
+    (metadata.ino() != INITIAL).then_some((device, metadata.ino()))
 }
 
 fn boot_time_ns() -> u64 {
@@ -258,6 +270,7 @@ fn output_failed(error: io::Error) -> Failure {
 }
 
 fn open_output(args: &TraceArgs) -> Result<Box<dyn Output>, Failure> {
+    let mut escapes = io::stdout().is_terminal();
     let out: Box<dyn Write> = match &args.output {
         None => Box::new(BufWriter::with_capacity(BUFFER, io::stdout())),
         Some(path) => {
@@ -266,10 +279,10 @@ fn open_output(args: &TraceArgs) -> Result<Box<dyn Output>, Failure> {
             let file = file.map_err(|e| {
                 Failure::plain(format!("cannot write output file \"{}\": {e}", path.display()))
             })?;
+            escapes = file.is_terminal();
             Box::new(BufWriter::with_capacity(BUFFER, file))
         }
     };
-    let escapes = args.output.is_none() && io::stdout().is_terminal();
     Ok(match args.format {
         Format::Text => Box::new(Text::new(out, say::Remarks, escapes, colours())),
         Format::Json => Box::new(Json::new(out, say::Remarks)),

@@ -26,6 +26,10 @@ pub enum Variable {
     Pid,
     /// Thread id.
     Tid,
+    /// Process id in the initial pid namespace.
+    InitPid,
+    /// Thread id in the initial pid namespace.
+    InitTid,
     /// User id.
     Uid,
     /// Group id.
@@ -381,12 +385,12 @@ mod tests {
             V::Pid | V::Tid | V::Uid | V::Gid | V::Nsecs | V::Elapsed | V::Cpu | V::Comm | V::Kstack => {}
             V::Ustack | V::Arg(_) | V::Sarg(_) | V::Retval | V::Func | V::Probe | V::Curtask | V::Cgroup => {}
             V::Rand | V::Username | V::Args | V::Ctx | V::Cpid | V::Numaid | V::Jiffies | V::Ncpus => {}
-            V::Ppid | V::Pcomm => {}
+            V::Ppid | V::Pcomm | V::InitPid | V::InitTid => {}
         }
     }
 
     /// Functions and variables in the enums.
-    const COUNTS: (usize, usize) = (52, 27);
+    const COUNTS: (usize, usize) = (52, 29);
 
     #[test]
     fn every_variant_has_one_entry() {

@@ -20,6 +20,14 @@ impl Lower<'_, '_> {
         let scalar = match variable {
             Variable::Pid => self.pid(),
             Variable::Tid => self.tid(),
+            Variable::InitPid => {
+                let both = self.helper_once(helper::GET_CURRENT_PID_TGID);
+                self.b().bin(BinOp::Lshr, both, 32).into()
+            }
+            Variable::InitTid => {
+                let both = self.helper_once(helper::GET_CURRENT_PID_TGID);
+                self.b().extend(both, Size::B4, false).into()
+            }
             Variable::Uid | Variable::Username => {
                 let both = self.helper_once(helper::GET_CURRENT_UID_GID);
                 self.b().extend(both, Size::B4, false).into()
@@ -63,15 +71,39 @@ impl Lower<'_, '_> {
         Value::Scalar(scalar)
     }
 
+    /// Process id in the upper half, thread id in the lower, as the pid namespace of strix has them.
+    fn ids(&mut self) -> Operand {
+        let Some((device, inode)) = self.options.pid_namespace else {
+            return self.helper_once(helper::GET_CURRENT_PID_TGID);
+        };
+        let number = helper::GET_NS_CURRENT_PID_TGID;
+        let known = self.f.known.iter().find_map(|known| match known {
+            Known::Helper(helper, reg) if *helper == number => Some(*reg),
+            _ => None,
+        });
+        if let Some(reg) = known {
+            return reg.into();
+        }
+        // The helper writes the thread's id, then the process's: as one word they are what the other helper gives.
+        let ids = self.slot("ids", 8);
+        self.b().store(ids.addr(), Size::B8, 0);
+        let to = self.address(ids);
+        let args = [(device as i64).into(), (inode as i64).into(), to.into(), 8.into()];
+        self.b().call(number, &args);
+        let both = self.b().load(ids.addr(), Size::B8, false);
+        self.f.known.push(Known::Helper(number, both));
+        both.into()
+    }
+
     /// Process id.
     pub(super) fn pid(&mut self) -> Operand {
-        let both = self.helper_once(helper::GET_CURRENT_PID_TGID);
+        let both = self.ids();
         self.b().bin(BinOp::Lshr, both, 32).into()
     }
 
     /// Thread id.
     pub(super) fn tid(&mut self) -> Operand {
-        let both = self.helper_once(helper::GET_CURRENT_PID_TGID);
+        let both = self.ids();
         self.b().extend(both, Size::B4, false).into()
     }
 

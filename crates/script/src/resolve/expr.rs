@@ -230,7 +230,12 @@ impl Body<'_, '_> {
             ("pid" | "tid", [ast::Expr { kind: ast::ExprKind::Ident(mode), .. }])
                 if words::is_mode_word(word, mode) =>
             {
-                return self.variable(words::variable(word)?, word, span);
+                let variable = match (word, mode.as_str()) {
+                    ("pid", "init") => Variable::InitPid,
+                    (_, "init") => Variable::InitTid,
+                    _ => words::variable(word)?,
+                };
+                return self.variable(variable, word, span);
             }
             ("pid" | "tid", [other, ..]) => {
                 self.error(other.span, format!("{word}() only supports curr_ns and init as the argument"));

@@ -148,7 +148,7 @@ fn named_parameters() {
 #[test]
 fn words_that_mean_something() {
     let run = Run::one("begin", vec![print(call("pid", vec![ident("init")]))]);
-    assert!(matches!(argument(&run), ExprKind::Builtin(Variable::Pid)));
+    assert!(matches!(argument(&run), ExprKind::Builtin(Variable::InitPid)));
     let run = Run::one("begin", vec![print(call("comm", Vec::new()))]);
     assert!(matches!(argument(&run), ExprKind::Builtin(Variable::Comm)));
     let run = Run::one("begin", vec![eval(call("nsecs", vec![ident("boot")]))]);
