@@ -40,20 +40,38 @@ pub(crate) fn hex_byte(byte: u8, out: &mut Vec<u8>) {
 pub fn json_string(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     for chunk in bytes.utf8_chunks() {
-        for &byte in chunk.valid().as_bytes() {
-            match byte {
-                b'"' => out.extend_from_slice(b"\\\""),
-                b'\\' => out.extend_from_slice(b"\\\\"),
-                b'\n' => out.extend_from_slice(b"\\n"),
-                b'\r' => out.extend_from_slice(b"\\r"),
-                b'\t' => out.extend_from_slice(b"\\t"),
-                0..0x20 | 0x7f => unicode_escape(byte, out),
-                _ => out.push(byte),
-            }
+        let valid = chunk.valid();
+        if valid.bytes().any(|b| b == C1_LEAD) {
+            valid.chars().for_each(|c| json_char(c, out));
+        } else {
+            valid.bytes().for_each(|b| json_byte(b, out));
         }
         chunk.invalid().iter().for_each(|&b| unicode_escape(b, out));
     }
     out.push(b'"');
+}
+
+/// First byte of C1 controls in UTF-8, and of some others.
+const C1_LEAD: u8 = 0xc2;
+
+/// JSON goes to terminals too, and some of them act on C1 controls.
+fn json_char(c: char, out: &mut Vec<u8>) {
+    if matches!(c, '\u{80}'..='\u{9f}') {
+        return unicode_escape(c as u8, out);
+    }
+    c.encode_utf8(&mut [0; 4]).bytes().for_each(|b| json_byte(b, out));
+}
+
+fn json_byte(byte: u8, out: &mut Vec<u8>) {
+    match byte {
+        b'"' => out.extend_from_slice(b"\\\""),
+        b'\\' => out.extend_from_slice(b"\\\\"),
+        b'\n' => out.extend_from_slice(b"\\n"),
+        b'\r' => out.extend_from_slice(b"\\r"),
+        b'\t' => out.extend_from_slice(b"\\t"),
+        0..0x20 | 0x7f => unicode_escape(byte, out),
+        _ => out.push(byte),
+    }
 }
 
 fn unicode_escape(byte: u8, out: &mut Vec<u8>) {
@@ -101,7 +119,7 @@ mod tests {
     fn json_strings_are_valid_whatever_comes() {
         assert_eq!(json(b"a\"b\\c\n\r\t"), r#""a\"b\\c\n\r\t""#);
         assert_eq!(json(b"\x1b\x00\x7f"), r#""\u001b\u0000\u007f""#);
-        assert_eq!(json("ü".as_bytes()), "\"ü\"");
+        assert_eq!(json("ü£\u{9b}2J".as_bytes()), "\"ü£\\u009b2J\"");
         assert_eq!(json(b"\xff\xc3"), r#""\u00ff\u00c3""#);
         let back: String = serde_json::from_str(&json(b"x\x01\xfe\"")).expect("parses");
         assert_eq!(back, "x\u{1}\u{fe}\"");
