@@ -196,3 +196,11 @@ RUN unshare --fork --pid --mount-proc strix trace -q -e 'tracepoint:syscalls:sys
 EXPECT_ALL
   @[true, false]: 3
   @n: 3
+
+NAME conform-addresses-of-user-variables
+PROG uprobe:{workload}:workload_work /comm == "wl-run"/ { @[str(uaddr("self_name"))] = count(); @f[usym(uaddr("workload_inner")), uaddr("workload_work") == (uint64 *)reg("ip")] = count(); }
+WORKLOAD {workload} work 3
+CHECK
+  @[workload] == 3
+  sum(@f) == 3
+  lines(, true\]: 3$) == 1

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use object::elf::{FileHeader32, FileHeader64, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC, STT_GNU_IFUNC};
+use object::elf::{
+    ET_DYN, FileHeader32, FileHeader64, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT,
+};
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, Object, ReadCache, ReadRef};
 
@@ -23,6 +25,8 @@ pub struct Binary {
     pub build_id: Option<Vec<u8>>,
     /// The file that has the symbols which were stripped from this one, if it is installed.
     pub debug_file: Option<PathBuf>,
+    /// It is mapped wherever there is room: addresses of the file are not those of processes.
+    pub position_independent: bool,
     segments: Vec<Segment>,
     functions: OnceLock<Vec<FunctionSymbol>>,
 }
@@ -72,6 +76,7 @@ impl Binary {
             path: path.to_owned(),
             build_id: head.build_id,
             debug_file,
+            position_independent: head.position_independent,
             segments: head.segments,
             functions: OnceLock::new(),
         })
@@ -89,6 +94,13 @@ impl Binary {
         let all = self.functions();
         let at = all.partition_point(|f| f.name.as_str() < symbol);
         all.get(at).filter(|f| f.name == symbol)
+    }
+
+    /// Address and size of the variable of this (mangled) name.
+    #[must_use]
+    pub fn find_data(&self, symbol: &str) -> Option<(u64, u64)> {
+        let files = std::iter::once(&self.path).chain(&self.debug_file);
+        files.filter_map(|file| with_elf(file, Data(symbol)).ok().flatten()).next()
     }
 
     /// Where in the file an address of the file is; `None` if the file does not back it.
@@ -176,6 +188,7 @@ struct Headers;
 struct Head {
     build_id: Option<Vec<u8>>,
     debug_link: Option<(Vec<u8>, u32)>,
+    position_independent: bool,
     segments: Vec<Segment>,
 }
 
@@ -201,6 +214,7 @@ impl Reader for Headers {
         Ok(Head {
             build_id: file.build_id().ok().flatten().map(<[u8]>::to_vec),
             debug_link: file.gnu_debuglink().ok().flatten().map(|(name, crc)| (name.to_vec(), crc)),
+            position_independent: file.elf_header().e_type(endian) == ET_DYN,
             segments,
         })
     }
@@ -249,6 +263,36 @@ impl Reader for Symbols {
             }
         }
         Ok(found)
+    }
+}
+
+/// Looks for a variable: address and size.
+struct Data<'s>(&'s str);
+
+impl Reader for Data<'_> {
+    type Out = Option<(u64, u64)>;
+
+    fn read<'d, Elf, R>(self, file: &ElfFile<'d, Elf, R>, data: R) -> object::read::Result<Self::Out>
+    where
+        Elf: FileHeader<Endian = Endianness>,
+        R: ReadRef<'d>,
+    {
+        let endian = file.endian();
+        let sections = file.elf_section_table();
+        for table in [SHT_SYMTAB, SHT_DYNSYM].map(|k| sections.symbols(endian, data, k)) {
+            let Ok(table) = table else { continue };
+            let strings = sections.section(table.string_section()).and_then(|s| s.data(endian, data));
+            let Ok(strings) = strings else { continue };
+            let found = table.iter().find(|symbol| {
+                symbol.st_type() == STT_OBJECT
+                    && !symbol.is_undefined(endian)
+                    && text_at(strings, symbol.st_name(endian)) == Some(self.0)
+            });
+            if let Some(symbol) = found {
+                return Ok(Some((symbol.st_value(endian).into(), symbol.st_size(endian).into())));
+            }
+        }
+        Ok(None)
     }
 }
 

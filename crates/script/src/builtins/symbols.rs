@@ -1,7 +1,7 @@
 //! Stacks, and names of addresses.
 
 use strix_facts::nearest;
-use strix_model::{AttachPoint, Diagnostic, StackMode};
+use strix_model::{Diagnostic, StackMode};
 
 use super::{Function, FunctionInfo, Variable, VariableInfo};
 use crate::check::{Call, Checker};
@@ -91,7 +91,7 @@ pub(super) static FUNCTIONS: &[FunctionInfo] = &[
         function: Function::Uaddr,
         name: "uaddr",
         usage: "uaddr(\"symbol\")",
-        doc: "Address of a symbol in the probed file, as the file states it: in uprobes of one file.",
+        doc: "Address of a function or variable of the probed program or library, as a pointer to an integer of the variable's size.",
         args: (1, 1),
         check: uaddr,
         ..FunctionInfo::BASE
@@ -168,37 +168,36 @@ fn kaddr(checker: &mut Checker<'_>, call: &Call<'_>) -> Type {
 }
 
 fn uaddr(checker: &mut Checker<'_>, call: &Call<'_>) -> Type {
-    let unknown = Type::Pointer { to: Box::new(Type::U64), space: Space::User };
-    let Some(name) = checker.literal_arg(call, 0) else { return unknown };
-    let paths = checker.instance().sites.iter().filter_map(|site| match &site.point {
-        AttachPoint::Uprobe { path, .. } | AttachPoint::Uretprobe { path, .. } => Some(path.as_str()),
-        _ => None,
-    });
-    let mut paths: Vec<&str> = paths.collect();
-    paths.sort_unstable();
-    paths.dedup();
-    let [path] = paths.as_slice() else {
-        let message = "uaddr() can only be used in probes of one file";
-        return checker.error(call.span, message);
+    let pointer = |size| {
+        let to = Box::new(Type::Int { size, signed: false });
+        Type::Pointer { to, space: Space::User }
     };
-    match checker.facts.binary(std::path::Path::new(path)) {
-        Ok(binary) if binary.find(name).is_some() => {}
-        Ok(binary) => {
-            let names: Vec<&str> = binary.functions().iter().map(|f| f.name.as_str()).collect();
-            let near = nearest(name, names.into_iter()).map(str::to_owned);
-            let path = (*path).to_owned();
-            checker.push(|_| {
-                let error =
-                    Diagnostic::error(call.args[0].span, format!("could not resolve symbol: {path}:{name}"));
-                match near {
-                    Some(near) => error.with_help(format!("did you mean `{near}`?")),
-                    None => error,
-                }
-            });
-        }
-        Err(reason) => {
-            checker.error(call.args[0].span, format!("could not resolve symbol {name}: {reason}"));
-        }
+    let Some(name) = checker.literal_arg(call, 0) else { return pointer(8) };
+    let Some((binary, place)) = crate::lower::probed_file(checker.facts, checker.instance()) else {
+        return checker.error(call.span, "uaddr() can only be used in probes of one file");
+    };
+    let Some((_, size)) = crate::lower::user_symbol(&binary, name) else {
+        let names: Vec<&str> = binary.functions().iter().map(|f| f.name.as_str()).collect();
+        let near = nearest(name, names.into_iter()).map(str::to_owned);
+        let path = binary.path.display().to_string();
+        checker.push(|_| {
+            let error =
+                Diagnostic::error(call.args[0].span, format!("could not resolve symbol: {path}:{name}"));
+            match near {
+                Some(near) => error.with_help(format!("did you mean `{near}`?")),
+                None => error,
+            }
+        });
+        return pointer(8);
+    };
+    if binary.position_independent && place.is_none() {
+        let message = "uaddr() in a position-independent file can only be used in a uprobe at one place";
+        checker.push(|_| {
+            Diagnostic::error(call.span, message).with_help("addresses are found from that of the probe")
+        });
     }
-    unknown
+    pointer(match size {
+        Some(size @ (1 | 2 | 4)) => size as u8,
+        _ => 8,
+    })
 }

@@ -409,14 +409,17 @@ impl Lower<'_, '_> {
         self.b().call(helper::FOR_EACH_MAP_ELEM, &[map_arg, func.into(), 0.into(), 0.into()]).into()
     }
 
-    fn user_address(&self, symbol: &str) -> Operand {
-        let path = self.instance.sites.iter().find_map(|site| match &site.point {
-            strix_model::AttachPoint::Uprobe { path, .. }
-            | strix_model::AttachPoint::Uretprobe { path, .. } => Some(path.as_str()),
-            _ => None,
-        });
-        let address = path.and_then(|path| lookup::user_symbol_address(self.facts, path, symbol));
-        (address.unwrap_or(0) as i64).into()
+    /// An address of a position-independent file is as far from the probed instruction as in the file.
+    fn user_address(&mut self, symbol: &str) -> Operand {
+        let Some((binary, place)) = lookup::probed_file(self.facts, self.instance) else { return 0.into() };
+        let address = lookup::user_symbol(&binary, symbol).map_or(0, |(address, _)| address) as i64;
+        match place.filter(|_| binary.position_independent) {
+            Some(place) => {
+                let ip = self.register(arch::IP);
+                self.b().bin_operand(BinOp::Add, ip, address.wrapping_sub(place as i64))
+            }
+            None => address.into(),
+        }
     }
 
     fn strncmp(&mut self, args: &[Expr]) -> Operand {

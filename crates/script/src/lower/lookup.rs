@@ -2,8 +2,12 @@
 
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 
-use strix_facts::KernelFacts;
+use strix_facts::{Binary, KernelFacts};
+use strix_model::AttachPoint;
+
+use crate::hir::Instance;
 
 /// Signals of Linux on x86-64 and arm64 (signal(7)), from number 1.
 const SIGNALS: [&str; 31] = [
@@ -89,10 +93,27 @@ pub(crate) fn parse_address(text: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// Address of a function or object in a file, as the file states it.
-pub(crate) fn user_symbol_address(facts: &KernelFacts, path: &str, symbol: &str) -> Option<u64> {
+/// Address of a function or variable in a file, as the file states it, and the size of a variable.
+pub(crate) fn user_symbol(binary: &Binary, symbol: &str) -> Option<(u64, Option<u64>)> {
+    let function = binary.find(symbol).map(|s| (s.address, None));
+    function.or_else(|| binary.find_data(symbol).map(|(address, size)| (address, Some(size))))
+}
+
+/// The file that an instance's user probes are in, if it is one, and the address in it of the only place that they are at.
+pub(crate) fn probed_file(facts: &KernelFacts, instance: &Instance) -> Option<(Arc<Binary>, Option<u64>)> {
+    let places = instance.sites.iter().filter_map(|site| match &site.point {
+        AttachPoint::Uprobe { path, file_offset, .. } => Some((path, Some(*file_offset))),
+        AttachPoint::Uretprobe { path, .. } => Some((path, None)),
+        _ => None,
+    });
+    let places: Vec<_> = places.collect();
+    let (path, first) = *places.first()?;
+    if places.iter().any(|(other, _)| *other != path) {
+        return None;
+    }
     let binary = facts.binary(Path::new(path)).ok()?;
-    binary.find(symbol).map(|s| s.address)
+    let only = first.filter(|_| places.len() == 1).and_then(|offset| binary.address(offset));
+    Some((binary, only))
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use crate::Options;
 use crate::hir::{Context, Typed};
 
 pub(crate) use arch::register_offset;
-pub(crate) use lookup::signal_number;
+pub(crate) use lookup::{probed_file, signal_number, user_symbol};
 pub use plan::PlanParts;
 
 /// A program before code generation.
