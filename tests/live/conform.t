@@ -154,6 +154,19 @@ EXPECT_ALL
   @a: { .n = true, .s = text, .t = (5, 6), .r = { .x = 1, .y = 2 } }
   @k[{ .p = 1, .q = ab }]: 1
 
+NAME conform-records-with-room
+PROG
+  BEGIN {
+    $r = (a="x", b=(int8)-3, c=("q", (uint8)255)); $r = (a="longer", b=pid * 0 - 4, c=("qq", 3));
+    print($r); print($r == (a="longer", b=-4, c=("qq", 3))); @[(k=comm)] = 1; @[(k="strix")] = 2;
+  }
+EXPECT_ALL
+  { .a = longer, .b = -4, .c = (qq, 3) }
+  true
+  
+  
+  @[{ .k = strix }]: 2
+
 NAME conform-own-definition-of-a-kernel-struct
 PROG struct task_struct { unsigned long first; } BEGIN { print(curtask.first == *(uint64 *)curtask); }
 EXPECT true

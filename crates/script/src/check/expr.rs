@@ -80,7 +80,8 @@ impl Checker<'_> {
                 if types.iter().any(|(_, ty)| *ty == Type::Void) {
                     return Type::Void;
                 }
-                Type::Record(self.types.intern(types))
+                let roomy = |(name, ty)| (name, roomy(ty));
+                Type::Record(self.types.intern(types.into_iter().map(roomy).collect()))
             }
             ExprKind::Sizeof(operand) => {
                 self.expr(operand);
@@ -278,3 +279,16 @@ fn is_void_call(expr: &Expr) -> bool {
         _ => false,
     }
 }
+
+/// The type of a record's field for a value: records do not grow as tuples do, so that their numbers and strings have room from the start.
+fn roomy(ty: Type) -> Type {
+    match ty {
+        Type::Int { size: 1 | 2 | 4, .. } => Type::I64,
+        Type::Str { cap } => Type::Str { cap: cap.next_multiple_of(ROOM) },
+        Type::Tuple(items) => Type::Tuple(items.into_iter().map(roomy).collect()),
+        other => other,
+    }
+}
+
+/// Strings in records take a multiple of this many bytes.
+const ROOM: u32 = 64;
