@@ -217,3 +217,12 @@ CHECK
   @[workload] == 3
   sum(@f) == 3
   lines(, true\]: 3$) == 1
+
+NAME conform-truth-of-options
+RUN
+  strix trace -q -e 'BEGIN { print((getopt("aa", 20), getopt("cc", true), getopt("dd"))); }' -- --dd --aa=0xffffffffffffffff --cc=False
+  strix trace -q -e 'BEGIN { print(getopt("aa", 20)); }' -- --zz 2>&1 || true
+EXPECT
+  (18446744073709551615, false, true)
+EXPECT_REGEX
+  its options are --aa

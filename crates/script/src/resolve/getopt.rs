@@ -88,7 +88,7 @@ fn literal(expr: &ast::Expr) -> Option<Default> {
 fn parse(default: &Default, given: Option<&str>) -> Result<Default, String> {
     let needed = || "a value is needed, as in `--name=value`".to_owned();
     Ok(match default {
-        Default::Bool(_) => match given {
+        Default::Bool(_) => match given.map(str::to_ascii_lowercase).as_deref() {
             None | Some("true" | "1") => Default::Bool(true),
             Some("false" | "0") => Default::Bool(false),
             Some(other) => return Err(format!("invalid value {other}: expected true, false, 1 or 0")),
@@ -105,7 +105,11 @@ pub(super) fn check_unknown(options: &Options, known: &Known, diags: &mut Diagno
         let error = Diagnostic::error(Span::default(), format!("the script has no option --{name}"));
         diags.push(match nearest(name, known.keys().map(String::as_str)) {
             Some(near) => error.with_help(format!("did you mean `--{near}`?")),
-            None => error,
+            None if known.is_empty() => error.with_help("it has none: it calls getopt() nowhere"),
+            None => {
+                let all: Vec<String> = known.keys().map(|name| format!("--{name}")).collect();
+                error.with_help(format!("its options are {}", all.join(", ")))
+            }
         });
     }
 }
