@@ -226,3 +226,12 @@ EXPECT
   (18446744073709551615, false, true)
 EXPECT_REGEX
   its options are --aa
+
+NAME conform-names-of-probes-as-text
+PROG uprobe:{workload}:workload_inner,uprobe:{workload}:workload_outer { @[probe == "uprobe:{workload}:workload_inner", strcontains(probe, "outer"), strcontains(probe, "workload")] = count(); } BEGIN { $p = probe; print(("begin" == probe, $p != "begin", probe == "end")); }
+BEFORE {workload} wait 1 1
+WORKLOAD {workload} poke {before}
+EXPECT (true, false, false)
+CHECK
+  @[true, false, true] == 1
+  @[false, true, true] == 1

@@ -41,7 +41,12 @@ pub(super) static FUNCTIONS: &[FunctionInfo] = &[
         doc: "Whether a string has another one in it.",
         args: (2, 2),
         check: |c, call| {
-            call.args.iter().for_each(|arg| string_arg(c, call, arg));
+            let [text, part] = call.args else { return Type::Bool };
+            // Which attach points' names have it in them is known before anything runs.
+            if part.as_str().is_none() || c.value(text) != Type::ProbeName {
+                string_arg(c, call, text);
+            }
+            string_arg(c, call, part);
             Type::Bool
         },
         ..FunctionInfo::BASE

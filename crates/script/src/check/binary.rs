@@ -177,7 +177,13 @@ impl Checker<'_> {
     /// Comparison of what is no number.
     fn compare(&mut self, expr: &Expr, op: BinaryOp, left: (&Expr, Typing), right: (&Expr, Typing)) -> Type {
         let (l, r) = (&left.1.ty, &right.1.ty);
-        let comparable = self.comparable(l, r);
+        // Which attach points have the name is known before anything runs.
+        let named = match (l, r) {
+            (Type::ProbeName, Type::Str { .. }) => right.0.as_str().is_some(),
+            (Type::Str { .. }, Type::ProbeName) => left.0.as_str().is_some(),
+            _ => false,
+        };
+        let comparable = named || self.comparable(l, r);
         if !comparable {
             let (l, r) = (self.name(l), self.name(r));
             let spans = (left.0.span, right.0.span);

@@ -439,6 +439,19 @@ impl Lower<'_, '_> {
     }
 
     fn strcontains(&mut self, args: &[Expr]) -> Operand {
+        if let [text, part, ..] = args
+            && let (Type::ProbeName, Some(part)) = (self.type_of(text), part.as_str())
+        {
+            let name = self.scalar(text);
+            let result = self.b().copy_new(0);
+            let (yes, done) = (self.b().block(), self.b().block());
+            self.branch_on_probe_name(name, |probe| probe.contains(part), yes, done);
+            self.b().switch_to(yes);
+            self.b().copy(result, 1);
+            self.b().jump(done);
+            self.b().switch_to(done);
+            return result.into();
+        }
         match self.strstr(args) {
             Operand::Imm(at) => i64::from(at >= 0).into(),
             at => self.b().cmp(Cond::Sge, at, 0).into(),

@@ -356,6 +356,15 @@ impl Lower<'_, '_> {
             return self.b().branch(cond, left, right, yes, no);
         }
         let (equal, different) = if op == BinaryOp::Eq { (yes, no) } else { (no, yes) };
+        let named = match (&l, &r) {
+            (Type::ProbeName, _) => rhs.as_str().map(|text| (lhs, text)),
+            (_, Type::ProbeName) => lhs.as_str().map(|text| (rhs, text)),
+            _ => None,
+        };
+        if let Some((name, text)) = named {
+            let name = self.scalar(name);
+            return self.branch_on_probe_name(name, |probe| probe == text, equal, different);
+        }
         let left = self.expr(lhs);
         let right = self.expr(rhs);
         if matches!(l, Type::Str { .. }) || matches!(r, Type::Str { .. }) {
@@ -371,6 +380,23 @@ impl Lower<'_, '_> {
         let left = self.in_memory(left, &l, true);
         let right = self.in_memory(right, &r, true);
         self.branch_on_bytes(left, right, size, equal, different);
+    }
+
+    /// Goes to `yes` if the attach point with this number has a name that passes the test.
+    pub(super) fn branch_on_probe_name(
+        &mut self,
+        name: Operand,
+        test: impl Fn(&str) -> bool,
+        yes: BlockId,
+        no: BlockId,
+    ) {
+        let names = &self.typed.hir.probe_names;
+        for (number, _) in names.iter().enumerate().filter(|(_, name)| test(name)) {
+            let next = self.b().block();
+            self.b().branch(Cond::Eq, name, number as i64, yes, next);
+            self.b().switch_to(next);
+        }
+        self.b().jump(no);
     }
 
     /// Goes to `equal` if all parts are: strings up to their ends, numbers whatever their sizes.
