@@ -43,3 +43,67 @@ RUN
   strix trace -e "BEGIN { cat(\"$PWD/pipe\"); printf(\"went on\n\"); exit(); }"
 EXPECT
   went on
+
+# The kernel's numbers: CAP_DAC_READ_SEARCH 2, CAP_KILL 5, CAP_SYS_PTRACE 19, CAP_SYSLOG 34, CAP_BPF 39.
+NAME robust-capabilities-go-once-attached
+NEEDS root
+RUN
+  for option in --no-warnings --unsafe; do
+    strix trace $option -e 'interval:s:60 { } END { printf("the end\n"); }' 2> err & tracer=$!
+    until grep -q Attached err; do sleep 0.1; done; sleep 0.3
+    now=$(sed -n 's/^CapEff:\t//p' /proc/$tracer/status)
+    if test $now = $(sed -n 's/^CapEff:\t//p' /proc/self/status); then echo "$option: all"; else echo "$option: $now"; fi
+    kill $tracer; wait $tracer
+  done
+EXPECT
+  --no-warnings: 0000008400080024
+  the end
+  --unsafe: all
+  the end
+
+NAME robust-least-privilege-is-enough
+NEEDS root uprobe btf cmd:setpriv
+RUN
+  place=$(mktemp -d /tmp/strix-robust.XXXXXX); trap 'rm -r $place' EXIT; chmod 755 $place; cp $(command -v strix) $place/strix
+  caps=+bpf,+perfmon,+dac_read_search,+syslog,+sys_ptrace
+  try() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=$caps --ambient-caps=$caps $place/strix trace -q -e "$1" -c 'ls /' > out 2> err || cat err
+    grep -E "$2" out | head -1
+  }
+  try 'tracepoint:syscalls:sys_enter_openat /pid == cpid/ { @opened = count(); }' '^@opened: [1-9]'
+  try 'tracepoint:sched:sched_switch { @switched[args.next_pid >= 0] = count(); }' '^@switched'
+  try 'uprobe:libc:malloc /pid == cpid/ { @called = count(); }' '^@called: [1-9]'
+  try 'uprobe:libc:malloc /pid == cpid/ { @stack[ustack(1)] = count(); } uretprobe:libc:malloc { @back = count(); }' '^@back: [1-9]'
+  try 'profile:hz:999 { @sampled = count(); }' '^@sampled: [1-9]'
+  try 'software:page-faults:1 /pid == cpid/ { @faults = count(); }' '^@faults: [1-9]'
+  try 'BEGIN { printf("%s\n", ksym(kaddr("schedule"))); }' '^schedule$'
+EXPECT_REGEX
+  ^@opened: \d+$
+  ^@switched.*: \d+$
+  ^@called: \d+$
+  ^@back: \d+$
+  ^@sampled: \d+$
+  ^@faults: \d+$
+  ^schedule$
+STDERR_NONE
+  .
+
+NAME robust-what-is-missing-is-named
+NEEDS root uprobe btf cmd:setpriv
+RUN
+  place=$(mktemp -d /tmp/strix-robust.XXXXXX); trap 'rm -r $place' EXIT; chmod 755 $place; cp $(command -v strix) $place/strix
+  try() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=${1:--all} --inh-caps=${1:--all} --ambient-caps=${1:--all} \
+      $place/strix trace --no-feature uprobe_multi -e "$2" -c true 2>&1 | grep -o "$3" | head -1
+  }
+  try '' 'interval:s:1 { }' 'needs CAP_BPF and CAP_PERFMON: run it as root, or let root type `setcap cap_bpf,.*strix`'
+  try +bpf 'interval:s:1 { }' 'needs CAP_PERFMON'
+  try +perfmon 'interval:s:1 { @ = 1; }' 'needs CAP_BPF'
+  try +bpf,+perfmon 'tracepoint:sched:sched_switch { @[args.next_pid] = 1; }' 'not allowed to read .*CAP_DAC_READ_SEARCH'
+  try +bpf,+perfmon 'profile:hz:999 { @[kstack(1)] = count(); }' 'kernel addresses are hidden.*CAP_SYSLOG'
+EXPECT_REGEX
+  ^needs CAP_BPF and CAP_PERFMON: run it as root, or let root type `setcap cap_bpf,.*strix`$
+  ^needs CAP_PERFMON$
+  ^needs CAP_BPF$
+  CAP_DAC_READ_SEARCH
+  CAP_SYSLOG

@@ -399,7 +399,8 @@ impl KernelFacts {
             Some(symbol) if symbol.address == 0 && kallsyms::is_hidden(text) => Err(FactsError::Restricted {
                 what: "addresses in /proc/kallsyms",
                 by: "kernel.kptr_restrict",
-                remedy: "run with CAP_SYSLOG, or: sysctl kernel.kptr_restrict=0",
+                remedy: "run with CAP_SYSLOG and `sysctl kernel.kptr_restrict=1`, or without it, `sysctl \
+                         kernel.kptr_restrict=0 kernel.perf_event_paranoid=1`",
             }),
             Some(symbol) => Ok(Some(symbol.address)),
         }

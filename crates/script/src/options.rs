@@ -11,6 +11,9 @@ pub struct Options {
     pub pid: Option<u32>,
     /// The traced child (`-c`): what `cpid` gives.
     pub child_pid: Option<u32>,
+    /// User probes go by links of their own kind, where the kernel has them, even a single one: perf events for them take
+    /// CAP_SYS_ADMIN since v6.17, links take CAP_BPF and CAP_PERFMON.
+    pub uprobe_links: bool,
     /// Functions that change the system may be used (`--unsafe`).
     pub unsafe_mode: bool,
     /// Count runs and filtered runs of each probe; costs a few nanoseconds an event.

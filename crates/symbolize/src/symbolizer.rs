@@ -111,8 +111,9 @@ impl Symbolizer {
             Ok(table) => {
                 if table.is_hidden() {
                     problems.push(
-                        "kernel addresses are hidden, so kernel functions have no names: run with CAP_SYSLOG, or set \
-                         kernel.kptr_restrict to 0 or 1"
+                        "kernel addresses are hidden, so kernel functions have no names: run with CAP_SYSLOG and type \
+                         `sysctl kernel.kptr_restrict=1`, or without it, `sysctl kernel.kptr_restrict=0 \
+                         kernel.perf_event_paranoid=1`"
                             .into(),
                     );
                 }

@@ -114,9 +114,9 @@ fn denied_hint(op: &'static str) -> Option<String> {
     let effective = caps::effective().unwrap_or_default();
     let missing: Vec<&str> = needed.iter().copied().filter(|name| !caps::holds(effective, name)).collect();
     if missing.is_empty() {
-        return lockdown_hint();
+        return lockdown_hint().or_else(namespace_hint);
     }
-    let mut text = format!("needs {}: run it as root", missing.join(" and "));
+    let mut text = format!("needs {}: run it as root, or {}", missing.join(" and "), setcap(&missing));
     if op == "perf_event_open"
         && let Some(level) = sysctl("perf_event_paranoid")
     {
@@ -127,6 +127,36 @@ fn denied_hint(op: &'static str) -> Option<String> {
         text.push_str(&format!("; kernel.unprivileged_bpf_disabled is {level}"));
     }
     Some(text)
+}
+
+/// The command that gives capabilities to this program.
+fn setcap(names: &[&str]) -> String {
+    let program = std::env::current_exe().map_or_else(|_| "strix".into(), |path| path.display().to_string());
+    // Capabilities of the file stand for those that it has, so those that matter are given together.
+    let more = names.iter().filter(|name| !USUAL.contains(name)).copied();
+    let all: Vec<String> = USUAL.into_iter().chain(more).map(str::to_lowercase).collect();
+    format!("let root type `setcap {}+ep {program}`", all.join(","))
+}
+
+/// What tracing takes as a rule.
+const USUAL: [&str; 5] = ["CAP_BPF", "CAP_PERFMON", "CAP_DAC_READ_SEARCH", "CAP_SYSLOG", "CAP_SYS_PTRACE"];
+
+/// Perf events of user probes take more than other events.
+pub(crate) fn uprobe_hint() -> Option<String> {
+    let held = caps::effective().unwrap_or_default();
+    (caps::holds(held, "CAP_PERFMON") && !caps::holds(held, "CAP_SYS_ADMIN")).then(|| {
+        "user probes take CAP_SYS_ADMIN where the kernel has no multi-uprobe links (v6.6): run it as root"
+            .into()
+    })
+}
+
+/// Capabilities of a user namespace are none over the kernel.
+fn namespace_hint() -> Option<String> {
+    let map = std::fs::read_to_string("/proc/self/uid_map").ok()?;
+    let whole = map.split_whitespace().eq(["0", "0", "4294967295"]);
+    (!whole).then(|| {
+        "the capabilities are those of a user namespace: run it as root of the machine, outside of the container".into()
+    })
 }
 
 /// All capabilities are there, so something else said no.

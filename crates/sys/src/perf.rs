@@ -7,7 +7,7 @@ use perf_event_open_sys::bindings::{self as uapi, perf_event_attr};
 use strix_model::Period;
 
 use crate::bpf::c_string;
-use crate::error::last;
+use crate::error::{last, uprobe_hint};
 use crate::kernel::{KprobePlace, PerfEvent, PerfSource, PerfTarget};
 use crate::{Kind, Result, SysError};
 
@@ -42,6 +42,7 @@ struct Request {
     target: String,
     /// Counts events of a task, as against being hit at a place.
     counts: bool,
+    user_probe: bool,
 }
 
 impl Request {
@@ -107,7 +108,8 @@ impl Request {
                 format!("{path} at {offset:#x}")
             }
         };
-        Ok(Self { attr, _text: text, target, counts })
+        let user_probe = matches!(source, PerfSource::Uprobe { .. });
+        Ok(Self { attr, _text: text, target, counts, user_probe })
     }
 
     fn open(&mut self, pid: i32, cpu: i32) -> Result<OwnedFd> {
@@ -115,7 +117,11 @@ impl Request {
         // SAFETY: `attr` is initialised, its size field is right, and the text it points at is alive in `self`.
         let raw = unsafe { perf_event_open_sys::perf_event_open(&mut self.attr, pid, cpu, -1, flags) };
         if raw < 0 {
-            return Err(last(OP, self.target.clone()));
+            let mut error = last(OP, self.target.clone());
+            if self.user_probe && error.kind() == Kind::Denied {
+                error.hint = uprobe_hint().or(error.hint);
+            }
+            return Err(error);
         }
         // SAFETY: the kernel has just made this descriptor for us.
         Ok(unsafe { OwnedFd::from_raw_fd(raw) })

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use strix_core::{Child, EndReason, Error, LiveKernel, Options, ProbeLoss, Session};
+use strix_core::{Child, EndReason, Error, LiveKernel, Options, ProbeLoss, Session, caps};
 use strix_facts::KernelFacts;
 use strix_model::{Diagnostic, Diagnostics, Plan, SourceMap};
 use strix_render::{DiagnosticStyle, Json, Output, ProbeLosses, Text};
@@ -80,6 +80,7 @@ fn compile_options(args: &TraceArgs, source: &Source, child: Option<&Child>) -> 
         named_params: source.named_params.clone(),
         pid: args.pid,
         child_pid: child.map(Child::pid),
+        uprobe_links: !caps::effective().is_ok_and(|held| caps::holds(held, "CAP_SYS_ADMIN")),
         unsafe_mode: args.unsafe_mode,
         count_runs: args.verbose,
         config: config.collect(),
@@ -188,6 +189,7 @@ fn trace(args: &TraceArgs, style: Style, plan: Arc<Plan>, child: Option<Child>) 
     if args.dry_run {
         return Ok(exit::SUCCESS);
     }
+    give_up_capabilities(args);
     let outcome = session.run(&mut sink).map_err(failed)?;
     if outcome.reason == EndReason::OutputClosed {
         return Ok(exit::SUCCESS);
@@ -197,6 +199,22 @@ fn trace(args: &TraceArgs, style: Style, plan: Arc<Plan>, child: Option<Child>) 
         Ended::Output(error) => output_failed(error),
     })?;
     Ok(outcome.exit_code as u8)
+}
+
+/// What is still needed once everything is attached: reading maps by descriptor and running end programs where
+/// `kernel.unprivileged_bpf_disabled` is set, names of kernel functions, names of functions of other users' processes, files
+/// that `cat` shows, and ending the command of `-c` when it has become another user's.
+const STILL_NEEDED: [&str; 5] =
+    ["CAP_BPF", "CAP_SYSLOG", "CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH", "CAP_KILL"];
+
+/// From here on hostile data is read; what is not needed for that goes. Commands of `system` are to have what their user has.
+fn give_up_capabilities(args: &TraceArgs) {
+    if args.unsafe_mode {
+        return;
+    }
+    if let Err(error) = caps::keep_only(&STILL_NEEDED) {
+        say::remark(format_args!("WARNING: cannot give up capabilities: {error}"));
+    }
 }
 
 /// What can go wrong while the last results are printed.

@@ -7,6 +7,7 @@ use super::args;
 use super::attach::{Concrete, Provider, escape};
 use super::names::Names;
 use super::usage::Usage;
+use crate::Options;
 use crate::hir::Context;
 use crate::types::{RecordId, Types};
 
@@ -44,6 +45,7 @@ struct Described {
 /// Groups the attach points of one probe.
 pub(super) struct Grouper<'a, 's> {
     pub(super) names: &'a Names<'s>,
+    pub(super) options: &'a Options,
     pub(super) types: &'a mut Types,
     pub(super) usage: &'a Usage,
     pub(super) diags: &'a mut Diagnostics,
@@ -345,7 +347,7 @@ impl Grouper<'_, '_> {
         let mut groups = Vec::new();
         let mut single = Vec::new();
         for (_, list) in files {
-            if multi && list.len() > 1 {
+            if multi && (list.len() > 1 || self.options.uprobe_links) {
                 groups.push(Group::plain(context(), ProgramKind::UprobeMulti { ret }, list));
             } else {
                 single.extend(list);

@@ -100,8 +100,15 @@ fn probe(probe: &ast::Probe, shared: &mut Shared<'_>, hir: &mut Hir, diags: &mut
     let span = probe.attach_points.first().map_or(probe.span, |first| {
         probe.attach_points.last().map_or(first.span, |last| first.span.to(last.span))
     });
-    let groups =
-        Grouper { names: &shared.names, types: &mut shared.types, usage: &usage, diags, span }.group(found);
+    let groups = Grouper {
+        names: &shared.names,
+        options: shared.options,
+        types: &mut shared.types,
+        usage: &usage,
+        diags,
+        span,
+    }
+    .group(found);
     let texts: Vec<&str> = probe.attach_points.iter().map(|a| a.text.as_str()).collect();
     let index = hir.probes.len() as u32;
     hir.probes.push(ProbeDef { name: texts.join(","), span, attach_points: count as u32 });
