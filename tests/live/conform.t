@@ -16,6 +16,13 @@ EXPECT
   @[key]: 1
 DIFF text
 
+NAME conform-characters-of-literals
+PROG BEGIN { print(("abc"[1], "abc"[0] == 97)); $i = 2; print("abc"[$i]); }
+EXPECT_ALL
+  (98, true)
+  99
+DIFF text
+
 NAME conform-lengths-of-strings-count-the-nul
 PROG BEGIN { $s = "hello"; print(str($s, 3)); $n = 4; print(str($s, $n)); print(str("hello", 3)); printf("%s|\n", str($s, 1)); }
 EXPECT_ALL

@@ -550,7 +550,10 @@ impl Lower<'_, '_> {
             let remote = Value::Remote(Remote { base: address, off: 0, space });
             return if ty.is_scalar() { Value::Scalar(self.scalar_of(remote, &ty)) } else { remote };
         }
-        let value = self.expr(base);
+        let value = match self.expr(base) {
+            Value::Text(text) => Value::Memory(self.in_memory(Value::Text(text), &base_ty, false)),
+            value => value,
+        };
         let found = match (value, index.as_const()) {
             (Value::Memory(place), Some(at)) => Value::Memory(place.at(at as u32 * size)),
             (Value::Remote(remote), Some(at)) => {
