@@ -242,3 +242,13 @@ EXPECT (true, false, false)
 CHECK
   @[true, false, true] == 1
   @[false, true, true] == 1
+
+NAME conform-equality-of-buffers
+PROG BEGIN { $a = buf("hi", 2); $b = buf("bye", 3); $n = 1; print(($a == $a, $a != $b, $a == buf("hi", 2), buf("hi", 2) == buf("ho", 2), ($a, 1) == (buf("hi", 2), 1))); print(buf("hi", $n) == buf("ho", $n)); }
+EXPECT_ALL
+  (true, true, true, false, true)
+  true
+
+NAME conform-events-have-their-names-as-written
+PROG software:cpu:100000 { @[probe] = count(); exit(); }
+EXPECT_REGEX ^@\[software:cpu:100000\]: [0-9]+$

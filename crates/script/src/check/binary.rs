@@ -163,13 +163,13 @@ impl Checker<'_> {
     /// Whether two values can be equal: of tuples and records, part by part.
     fn comparable(&self, l: &Type, r: &Type) -> bool {
         match (l, r) {
-            (Type::Str { .. }, Type::Str { .. }) => true,
+            (Type::Str { .. }, Type::Str { .. }) | (Type::Buffer { .. }, Type::Buffer { .. }) => true,
             (Type::Record(a), Type::Record(b)) if a != b => false,
             (Type::Tuple(_), Type::Tuple(_)) | (Type::Record(_), Type::Record(_)) => {
                 let (Some(x), Some(y)) = (self.types.parts(l), self.types.parts(r)) else { return false };
                 x.len() == y.len() && x.iter().zip(&y).all(|((_, x), (_, y))| self.comparable(x, y))
             }
-            (Type::Aggregate(_) | Type::Record(_) | Type::Buffer { .. }, _) => false,
+            (Type::Aggregate(_) | Type::Record(_), _) => false,
             (x, y) => x == y || (x.is_integral() && y.is_integral()),
         }
     }

@@ -370,6 +370,11 @@ impl Lower<'_, '_> {
         if matches!(l, Type::Str { .. }) || matches!(r, Type::Str { .. }) {
             return self.branch_on_strings((left, l), (right, r), equal, different);
         }
+        if let (Type::Buffer { cap }, Type::Buffer { cap: other }) = (&l, &r) {
+            let left = self.in_memory(left, &l, false);
+            let right = self.in_memory(right, &r, false);
+            return self.branch_on_buffers(left, right, *cap.min(other), equal, different);
+        }
         let types = &self.typed.hir.types;
         if let (Some(a), Some(b)) = (types.parts(&l), types.parts(&r)) {
             let left = self.in_memory(left, &l, false);
@@ -416,6 +421,8 @@ impl Lower<'_, '_> {
             } else if matches!(a_ty, Type::Str { .. }) {
                 let (x, y) = ((Value::Memory(x), a_ty.clone()), (Value::Memory(y), b_ty.clone()));
                 self.branch_on_strings(x, y, next, different);
+            } else if let (Type::Buffer { cap }, Type::Buffer { cap: other }) = (a_ty, b_ty) {
+                self.branch_on_buffers(x, y, *cap.min(other), next, different);
             } else if a_ty.is_scalar() && b_ty.is_scalar() {
                 let (x, y) = (self.load(x, a_ty), self.load(y, b_ty));
                 self.b().branch(Cond::Eq, x, y, next, different);
@@ -426,6 +433,27 @@ impl Lower<'_, '_> {
             self.b().switch_to(next);
         }
         self.b().jump(equal);
+    }
+
+    /// Goes to `equal` if two buffers have the same length and bytes; no more than `cap` are looked at.
+    fn branch_on_buffers(&mut self, a: Place, b: Place, cap: u32, equal: BlockId, different: BlockId) {
+        let length = self.b().load(a.addr(), Size::B4, false);
+        let other = self.b().load(b.addr(), Size::B4, false);
+        let index = self.b().copy_new(0);
+        let (head, inside, body, next) =
+            (self.b().block(), self.b().block(), self.b().block(), self.b().block());
+        self.b().branch(Cond::Ne, length, other, different, head);
+        self.b().switch_to(head);
+        self.b().branch(Cond::Uge, index, i64::from(cap), equal, inside);
+        self.b().switch_to(inside);
+        self.b().branch(Cond::Uge, index, length, equal, body);
+        self.b().switch_to(body);
+        let left = self.byte_at(a.at(4), index);
+        let right = self.byte_at(b.at(4), index);
+        self.b().branch(Cond::Ne, left, right, different, next);
+        self.b().switch_to(next);
+        self.b().bin_to(index, BinOp::Add, index, 1);
+        self.b().jump(head);
     }
 
     /// Goes to `equal` if `size` bytes are the same.

@@ -114,7 +114,12 @@ pub(super) fn counter(provider: Provider, parts: &[Part]) -> Found {
             .ok_or_else(|| unknown(HardwareEvent::ALL.iter().map(|e| e.name()).collect()))?;
         AttachPoint::Hardware { event, period: or(event.default_period()) }
     };
-    one(provider, point)
+    let mut found = one(provider, point)?;
+    if let ([concrete], true) = (found.as_mut_slice(), count > 0) {
+        // An event has the name that the script gives it.
+        concrete.name = format!("{kind}:{}:{count}", event.text);
+    }
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -167,7 +172,7 @@ mod tests {
         assert_eq!(go("cs"), "software:context-switches:1000");
         assert_eq!(go("page-fault:1"), "page-fault is not a software probe");
         assert_eq!(go("page-*:1"), "wildcards are not allowed for software probe type");
-        assert!(said(counter(Provider::Hardware, &parts("cycles:1000"))).starts_with("hardware:cpu-cycles"));
+        assert!(said(counter(Provider::Hardware, &parts("cycles:1000"))).starts_with("hardware:cycles:1000"));
     }
 
     #[test]
