@@ -4,7 +4,7 @@ use strix_codegen::CodegenError;
 use strix_facts::KernelFacts;
 use strix_model::{
     Attachment, COUNTERS, Counter, Diagnostic, Diagnostics, FileId, MapIdx, MapKind, MapRole, MapSpec, Plan,
-    ProbeInfo, Program, SourceMap,
+    ProbeInfo, Program, SourceMap, Span,
 };
 use strix_syntax::ast;
 
@@ -34,11 +34,49 @@ pub fn front(
     diags: &mut Diagnostics,
 ) -> Option<Typed> {
     let script = parse(sources, file, diags);
+    let typed = typed(&script, facts, options, diags)?;
+    let Some(options) = shorter_strings(&script, &typed, facts, options) else { return Some(typed) };
+    let what = "strings are cut after 199 bytes: this kernel takes map keys of at most 512 bytes";
+    let span = typed.hir.maps.first().map_or(Span::default(), |map| map.span);
+    diags.push(Diagnostic::warning(span, what).with_help("set max_strlen to choose the length yourself"));
+    self::typed(&script, facts, &options, diags)
+}
+
+/// Tree → typed tree within the limits.
+fn typed(
+    script: &ast::Script,
+    facts: &KernelFacts,
+    options: &Options,
+    diags: &mut Diagnostics,
+) -> Option<Typed> {
     // What is wrong with names and what is wrong with types is told in one go.
-    let hir = resolve::resolve(&script, facts, options, diags);
+    let hir = resolve::resolve(script, facts, options, diags);
     let typed = check::check(hir, facts, options, diags)?;
     limits::check(&typed, facts, options, diags);
     (!diags.has_errors()).then_some(typed)
+}
+
+/// Most bytes of a map's key on kernels before v5.17 or so (`MAX_BPF_STACK`); `bpf_loop`, which came then, tells them apart.
+const OLD_KEY_LIMIT: u32 = 512;
+/// A capacity that lets two strings be in a key there.
+const OLD_STRLEN: &str = "200";
+
+/// Options with shorter strings, if a key is too long for this kernel and nobody has said how long strings shall be.
+fn shorter_strings(
+    script: &ast::Script,
+    typed: &Typed,
+    facts: &KernelFacts,
+    options: &Options,
+) -> Option<Options> {
+    let too_long = typed.maps.iter().any(|map| typed.hir.types.size_of(&map.key) > OLD_KEY_LIMIT);
+    let chosen = options.config.iter().any(|(key, _)| key == "max_strlen")
+        || script.config.iter().any(|entry| entry.key.text == "max_strlen");
+    if !too_long || chosen || facts.features().bpf_loop {
+        return None;
+    }
+    let mut options = options.clone();
+    options.config.push(("max_strlen".into(), OLD_STRLEN.into()));
+    Some(options)
 }
 
 /// Text → tree.
