@@ -20,7 +20,7 @@ pub struct CodegenError {
 pub enum ErrorKind {
     /// What must be on the stack does not fit.
     #[error(
-        "this probe needs {needed} bytes of kernel stack and has {limit}: use fewer or smaller map keys and values in one statement"
+        "this probe needs {needed} bytes of kernel stack and has {limit}: use fewer variables, or fewer or smaller map keys and values in one statement"
     )]
     StackExhausted {
         /// Bytes needed.
@@ -48,6 +48,9 @@ pub enum ErrorKind {
         /// Most.
         limit: u32,
     },
+    /// Code whose analysis would take too much time and memory.
+    #[error("this probe is too long: unroll less, or split it into several")]
+    TooMuchCode,
     /// A jump over more than 32767 instructions.
     #[error("this probe is too long for a jump over it (32767 instructions): unroll less or split the probe")]
     JumpTooFar,

@@ -64,13 +64,41 @@ pub struct Compiled {
 /// # Errors
 /// When the program does not fit the machine, or, which is a mistake of the front end, is not well formed.
 pub fn compile(mut module: ir::Module, name: &str, options: &Options) -> Result<Compiled, CodegenError> {
+    check_size(&module)?;
     ir::verify::module(&module)?;
     module.functions[0].name = name.to_owned();
     optimise(&mut module);
+    check_size(&module)?;
     bpf::compile(module, options)
+}
+
+/// Refuses what would take more than about a second: the passes keep a set of registers for each block.
+fn check_size(module: &ir::Module) -> Result<(), CodegenError> {
+    const MAX_SETS: usize = 1 << 28;
+    for function in &module.functions {
+        let members = function.slots.len().max(function.vregs as usize);
+        if function.blocks.len().saturating_mul(members) > MAX_SETS {
+            return Err(CodegenError { span: function.blocks[0].term_span, kind: ErrorKind::TooMuchCode });
+        }
+    }
+    Ok(())
 }
 
 /// The passes that [`compile`] runs before it thinks of the machine, for looking at their result.
 pub fn optimise(module: &mut ir::Module) {
     opt::module(module);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_take_too_long_is_refused() {
+        let mut module = ir::parse::module("function f(v0) {\nb0:\n  return 0\n}").unwrap();
+        assert!(compile(module.clone(), "f", &Options::new(MapIdx(0))).is_ok());
+        module.functions[0].vregs = u32::MAX;
+        let error = compile(module, "f", &Options::new(MapIdx(0))).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::TooMuchCode);
+    }
 }

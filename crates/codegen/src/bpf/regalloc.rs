@@ -274,9 +274,10 @@ fn rewrite(function: &mut MFunction, assigned: &HashMap<Reg, Reg>) {
 /// Rewrites the code so that these registers are in memory, or made anew.
 fn spill_all(function: &mut MFunction, regs: &[Reg], state: &mut State) {
     let mut constants: HashMap<Reg, Option<MOp>> = HashMap::new();
+    let spilled: HashSet<Reg> = regs.iter().copied().collect();
     for inst in function.blocks.iter().flat_map(|block| &block.insts) {
         inst.op.for_each_reg(|reg, role| {
-            if role != Role::Use && regs.contains(&reg) {
+            if role != Role::Use && spilled.contains(&reg) {
                 let op = inst.op.is_constant().then(|| inst.op.clone());
                 constants.entry(reg).and_modify(|known| *known = None).or_insert(op);
             }

@@ -13,9 +13,15 @@ pub(super) fn share_places(function: &mut MFunction) {
     let conflicts = conflicts(function, count);
     let mut place: Vec<Option<u32>> = vec![None; count];
     let mut places = 0;
+    // For whom a place was last found taken.
+    let mut taken = vec![usize::MAX; count];
     for index in 0..count {
-        let taken: Vec<u32> = conflicts[index].iter().filter_map(|other| place[other]).collect();
-        let free = (0..).find(|candidate| !taken.contains(candidate)).unwrap_or(0);
+        for other in conflicts[index].iter() {
+            if let Some(other) = place[other] {
+                taken[other as usize] = index;
+            }
+        }
+        let free = taken.iter().position(|user| *user != index).unwrap_or(0) as u32;
         place[index] = Some(free);
         places = places.max(free + 1);
     }

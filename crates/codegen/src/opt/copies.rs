@@ -148,7 +148,11 @@ fn propagate(function: &mut Function) {
                 *src = reg;
             }
             let Some(dst) = inst.op.dst() else { continue };
-            local.retain(|to, from| *to != dst && *from != Operand::Reg(dst));
+            local.remove(&dst);
+            if !defs.is_single(dst) {
+                // What is written once was nothing's source before.
+                local.retain(|_, from| *from != Operand::Reg(dst));
+            }
             if let Op::Copy { src, .. } = inst.op
                 && src != Operand::Reg(dst)
                 // A variable keeps its register: reading the source instead would keep both alive.
