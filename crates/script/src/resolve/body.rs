@@ -13,6 +13,9 @@ use crate::Options;
 use crate::hir::{Expr, ExprId, ExprKind, MapDef, MapId, Place, Stmt, StmtKind, VarDef};
 use crate::types::Types;
 
+/// Expressions of all instances of a script's probes.
+pub(super) const MAX_NODES: u32 = 1_000_000;
+
 /// What bodies share: names that are the same in all of them.
 pub(super) struct Shared<'a> {
     pub(super) names: Names<'a>,
@@ -51,6 +54,8 @@ pub(super) struct Body<'a, 's> {
     loops: Vec<Loop>,
     /// `#define`s being expanded.
     pub(super) expanding: Vec<String>,
+    /// Expressions around the one at hand.
+    pub(super) depth: u32,
 }
 
 impl<'a, 's> Body<'a, 's> {
@@ -61,7 +66,8 @@ impl<'a, 's> Body<'a, 's> {
         diags: &'a mut Diagnostics,
     ) -> Resolved {
         let scopes = Scopes::default();
-        let mut body = Body { shared, place, diags, scopes, loops: Vec::new(), expanding: Vec::new() };
+        let mut body =
+            Body { shared, place, diags, scopes, loops: Vec::new(), expanding: Vec::new(), depth: 0 };
         body.scopes.enter();
         let predicate = probe.predicate.as_ref().map(|p| body.expr(p));
         let stmts = body.stmts(&probe.body.stmts);

@@ -1,6 +1,8 @@
 //! The script's own C definitions: structs and unions laid out as a C compiler would for x86-64, enums, typedefs
 //! and constants.
 
+use std::cell::Cell;
+
 use strix_facts::KernelFacts;
 use strix_model::{Diagnostic, Diagnostics};
 use strix_syntax::ast::{
@@ -195,7 +197,7 @@ impl Declarer<'_, '_> {
                     let own = variants.iter().find(|(_, v)| v == n).map(|(value, _)| *value);
                     own.or_else(|| self.names.script.enumerators.get(n).map(|(value, _)| *value))
                 };
-                match eval(expr, &self.names.script, &known, 0) {
+                match eval(expr, &self.names.script, &known, 0, &Cell::new(MAX_STEPS)) {
                     Some(value) => next = value,
                     None => {
                         let message = format!("the value of `{}` is no constant", name.text);
@@ -289,13 +291,23 @@ impl Layout {
     }
 }
 
+/// Most steps to the value of one enumerator.
+const MAX_STEPS: u32 = 10_000;
+
 /// The value of a constant C expression.
-fn eval(expr: &Expr, script: &ScriptTypes, known: &dyn Fn(&str) -> Option<i64>, depth: u32) -> Option<i64> {
-    // Definitions may refer to themselves in a ring.
+fn eval(
+    expr: &Expr,
+    script: &ScriptTypes,
+    known: &dyn Fn(&str) -> Option<i64>,
+    depth: u32,
+    steps: &Cell<u32>,
+) -> Option<i64> {
+    // Definitions may refer to themselves in a ring, and each to another twice.
     if depth > 64 {
         return None;
     }
-    let sub = |e: &Expr| eval(e, script, known, depth + 1);
+    steps.set(steps.get().checked_sub(1)?);
+    let sub = |e: &Expr| eval(e, script, known, depth + 1, steps);
     Some(match &expr.kind {
         ExprKind::Int { value, .. } => *value as i64,
         ExprKind::Bool(b) => i64::from(*b),

@@ -3,7 +3,7 @@
 use strix_model::{Diagnostic, Span};
 use strix_syntax::ast::{self, UnaryOp};
 
-use super::body::Body;
+use super::body::{Body, MAX_NODES};
 use super::btf_types::find_field;
 use super::names::Constant;
 use super::number;
@@ -14,10 +14,18 @@ use crate::types::Type;
 
 /// `#define`s that use each other expand this deep.
 const MAX_EXPANSION: usize = 64;
+/// Expressions in expressions, `#define`s written out.
+const MAX_DEPTH: u32 = 400;
 
 impl Body<'_, '_> {
     pub(super) fn expr(&mut self, expr: &ast::Expr) -> Expr {
+        if self.depth >= MAX_DEPTH {
+            self.error(expr.span, "the expression is nested too deeply");
+            return self.node(ExprKind::Error, expr.span);
+        }
+        self.depth += 1;
         let kind = self.kind(expr).unwrap_or(ExprKind::Error);
+        self.depth -= 1;
         self.node(kind, expr.span)
     }
 
@@ -176,6 +184,10 @@ impl Body<'_, '_> {
     fn expand(&mut self, name: &str, expr: &ast::Expr, span: Span) -> Option<ExprKind> {
         if self.expanding.len() >= MAX_EXPANSION || self.expanding.iter().any(|n| n == name) {
             self.error(span, format!("`#define {name}` expands to itself"));
+            return None;
+        }
+        if self.shared.expr_count > MAX_NODES {
+            self.error(span, format!("`#define {name}` expands to too much"));
             return None;
         }
         self.expanding.push(name.to_owned());

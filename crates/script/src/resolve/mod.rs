@@ -38,7 +38,7 @@ use crate::Options;
 use crate::hir::{Hir, Instance, MapDef, ProbeDef, Site};
 use crate::types::Types;
 use attach::{Expander, Provider};
-use body::{Body, Shared};
+use body::{Body, MAX_NODES, Shared};
 use instances::{Group, Grouper};
 use place::Surroundings;
 use usage::Usage;
@@ -113,6 +113,15 @@ fn probe(probe: &ast::Probe, shared: &mut Shared<'_>, hir: &mut Hir, diags: &mut
     let index = hir.probes.len() as u32;
     hir.probes.push(ProbeDef { name: texts.join(","), span, attach_points: count as u32 });
     for group in groups {
+        if shared.expr_count > MAX_NODES {
+            let message =
+                format!("the script's probes come to more than {MAX_NODES} expressions, one copy a context");
+            diags.push(
+                Diagnostic::error(span, message)
+                    .with_help("use narrower wildcards, or fields that all matches share"),
+            );
+            break;
+        }
         instance(probe, index, group, shared, hir, diags);
     }
     count

@@ -19,7 +19,7 @@ use constant::Constants;
 const MAX_DEPTH: u32 = 100;
 
 /// Most operators and accesses in one expression: `a + b + c` is a tree as deep as it is long.
-const MAX_LINKS: u32 = 500;
+const MAX_LINKS: u32 = 300;
 
 /// Most `*` of a type, and most of its dimensions.
 const MAX_DERIVATIONS: usize = 16;
