@@ -56,6 +56,8 @@ pub(super) struct Body<'a, 's> {
     pub(super) expanding: Vec<String>,
     /// Expressions around the one at hand.
     pub(super) depth: u32,
+    /// Expressions that came of `#define`s.
+    pub(super) expanded: u32,
 }
 
 impl<'a, 's> Body<'a, 's> {
@@ -66,8 +68,16 @@ impl<'a, 's> Body<'a, 's> {
         diags: &'a mut Diagnostics,
     ) -> Resolved {
         let scopes = Scopes::default();
-        let mut body =
-            Body { shared, place, diags, scopes, loops: Vec::new(), expanding: Vec::new(), depth: 0 };
+        let mut body = Body {
+            shared,
+            place,
+            diags,
+            scopes,
+            loops: Vec::new(),
+            expanding: Vec::new(),
+            depth: 0,
+            expanded: 0,
+        };
         body.scopes.enter();
         let predicate = probe.predicate.as_ref().map(|p| body.expr(p));
         let stmts = body.stmts(&probe.body.stmts);

@@ -3,7 +3,7 @@
 use strix_model::{Diagnostic, Span};
 use strix_syntax::ast::{self, UnaryOp};
 
-use super::body::{Body, MAX_NODES};
+use super::body::Body;
 use super::btf_types::find_field;
 use super::names::Constant;
 use super::number;
@@ -14,6 +14,8 @@ use crate::types::Type;
 
 /// `#define`s that use each other expand this deep.
 const MAX_EXPANSION: usize = 64;
+/// Expressions that the `#define`s in a body expand to in all.
+const MAX_EXPANDED: u32 = 100_000;
 /// Expressions in expressions, `#define`s written out.
 const MAX_DEPTH: u32 = 400;
 
@@ -24,6 +26,7 @@ impl Body<'_, '_> {
             return self.node(ExprKind::Error, expr.span);
         }
         self.depth += 1;
+        self.expanded = self.expanded.saturating_add(u32::from(!self.expanding.is_empty()));
         let kind = self.kind(expr).unwrap_or(ExprKind::Error);
         self.depth -= 1;
         self.node(kind, expr.span)
@@ -186,8 +189,12 @@ impl Body<'_, '_> {
             self.error(span, format!("`#define {name}` expands to itself"));
             return None;
         }
-        if self.shared.expr_count > MAX_NODES {
-            self.error(span, format!("`#define {name}` expands to too much"));
+        if self.expanded > MAX_EXPANDED {
+            // Said once.
+            if self.expanded < u32::MAX {
+                self.error(span, format!("`#define {name}` expands to too much"));
+            }
+            self.expanded = u32::MAX;
             return None;
         }
         self.expanding.push(name.to_owned());
