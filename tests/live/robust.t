@@ -107,3 +107,8 @@ EXPECT_REGEX
   ^needs CAP_BPF$
   CAP_DAC_READ_SEARCH
   CAP_SYSLOG
+
+NAME keys-are-evaluated-once
+PROG BEGIN { $n = 0; @[{ $n++; $n }] = count(); @[{ $n++; $n }] = 5 > 4 ? 1 : 0; print($n); exit(); }
+WORKLOAD true
+EXPECT 2

@@ -1,5 +1,6 @@
 //! Attaching programs and letting go of them again.
 
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use strix_model::{AttachPoint, Attachment, MissingProbes, Period, Program, ProgramKind};
@@ -10,6 +11,10 @@ use strix_sys::{
 
 use crate::session::probe_of;
 use crate::{AttachFailure, AttachReport, Error, Session};
+
+/// Said of hardware events that the machine does not have.
+const NO_COUNTER: &str =
+    "this machine has no such hardware counter, as most virtual machines; software:cpu-clock comes nearest";
 
 /// What keeps programs attached.
 #[derive(Default)]
@@ -213,7 +218,7 @@ impl Session {
             | AttachPoint::RawTracepoint { .. }
             | AttachPoint::Fentry { .. }
             | AttachPoint::Fexit { .. } => {
-                let error = std::io::Error::from(std::io::ErrorKind::InvalidInput);
+                let error = io::Error::from(io::ErrorKind::InvalidInput);
                 return Err(SysError::new("attach", point.to_string(), error));
             }
         };
@@ -225,6 +230,10 @@ impl Session {
 
     fn attach_event(&mut self, index: usize, event: &PerfEvent<'_>, cookie: u64) -> Result<(), SysError> {
         let fd = match self.kernel.perf_open(event) {
+            Err(mut error) if error.source.kind() == io::ErrorKind::NotFound && is_hardware(event) => {
+                error.hint = Some(NO_COUNTER.into());
+                return Err(error);
+            }
             // A thread or CPU that went away since it was listed has nothing to tell.
             Err(error) if counts(event) && error.kind() == Kind::NotFound => return Ok(()),
             other => other?,
@@ -311,4 +320,8 @@ fn exact(period: Period) -> Period {
 
 fn counts(event: &PerfEvent<'_>) -> bool {
     matches!(event.source, PerfSource::Clock(_) | PerfSource::Software { .. } | PerfSource::Hardware { .. })
+}
+
+fn is_hardware(event: &PerfEvent<'_>) -> bool {
+    matches!(event.source, PerfSource::Hardware { .. })
 }

@@ -13,6 +13,7 @@ use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
 use rustix::fs::{MemfdFlags, OFlags};
 use strix_model::Frame;
 
+use crate::demangle::demangle;
 use crate::{Mapping, Options, build_id};
 
 /// Most bytes of a vDSO.
@@ -48,7 +49,8 @@ impl Dso {
                 .enable_auto_reload(false)
                 .enable_code_info(options.debug_info)
                 .enable_inlined_fns(options.debug_info)
-                .enable_demangling(options.demangle)
+                // Done here: it takes names of C for mangled ones.
+                .enable_demangling(false)
                 .build()
         });
         // The descriptor names the very file that was mapped, wherever it is by now.
@@ -60,7 +62,7 @@ impl Dso {
             symbolizer.symbolize_single(&source, Input::FileOffset(file_offset))
         }));
         match found {
-            Ok(Ok(Symbolized::Sym(symbol))) => frames(&symbol, &self.path),
+            Ok(Ok(Symbolized::Sym(symbol))) => frames(&symbol, &self.path, options.demangle),
             _ => Vec::new(),
         }
     }
@@ -71,15 +73,19 @@ impl Dso {
     }
 }
 
-fn frames(symbol: &Sym<'_>, path: &str) -> Vec<Frame> {
+fn frames(symbol: &Sym<'_>, path: &str, demangled: bool) -> Vec<Frame> {
+    let name = |symbol: &str| {
+        let demangled = demangled.then(|| demangle(symbol)).flatten();
+        demangled.unwrap_or_else(|| symbol.to_owned())
+    };
     let inlined = symbol.inlined.iter().rev().map(|function| Frame {
-        function: function.name.to_string(),
+        function: name(&function.name),
         source: function.code_info.as_ref().map(source_text),
         inlined: true,
         ..Frame::default()
     });
     let outer = Frame {
-        function: symbol.name.to_string(),
+        function: name(&symbol.name),
         offset: symbol.offset as u64,
         module: Some(path.to_owned()),
         source: symbol.code_info.as_deref().map(source_text),

@@ -6,6 +6,7 @@
 
 mod build_id;
 mod cgroup;
+mod demangle;
 mod dso;
 mod kallsyms;
 mod maps;

@@ -8,11 +8,11 @@ use strix_model::Diagnostics;
 use strix_script::resolve::{Listed, list, list_probes};
 
 use super::args::TraceArgs;
-use super::{Failure, source};
+use super::{Failure, Style, source};
 use crate::{exit, say};
 
 /// Prints the listing.
-pub fn run(args: &TraceArgs, facts: &KernelFacts, out: &mut dyn Write) -> Result<u8, Failure> {
+pub fn run(args: &TraceArgs, facts: &KernelFacts, style: Style, out: &mut dyn Write) -> Result<u8, Failure> {
     let found = match script_of(args) {
         Some(args) => of_script(&args, facts)?,
         None => {
@@ -21,7 +21,12 @@ pub fn run(args: &TraceArgs, facts: &KernelFacts, out: &mut dyn Write) -> Result
         }
     };
     let written = say::written(print(&found, out));
-    Ok(if found.is_empty() { exit::FAILURE } else { written })
+    if found.is_empty() {
+        let pattern = args.words.first().map_or("", String::as_str);
+        say::remark(format_args!("no probe matches \"{pattern}\""));
+        return Ok(if style == Style::Bpftrace { exit::SUCCESS } else { exit::FAILURE });
+    }
+    Ok(written)
 }
 
 /// The arguments as those of a run, when it is a script whose probes are wanted.

@@ -128,7 +128,7 @@ fn dispatch(args: &TraceArgs, style: Style) -> Result<u8, Failure> {
         return Ok(say::written(info::print(&facts, style, &mut out).and_then(|()| out.flush())));
     }
     if args.list {
-        return listing::run(args, &facts, &mut io::stdout().lock());
+        return listing::run(args, &facts, style, &mut io::stdout().lock());
     }
     run::run(args, &facts, style)
 }

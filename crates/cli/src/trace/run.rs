@@ -62,6 +62,9 @@ pub fn run(args: &TraceArgs, facts: &KernelFacts, style: Style) -> Result<u8, Fa
     }
     let plan = strix_script::pipeline::compile(&source.sources, source.file, facts, &options, &mut diags);
     let Some(plan) = plan else { return Err(Failure::script(diags, source.sources)) };
+    if plan.programs.is_empty() {
+        return Err(Failure::plain("the script has no probes".into()));
+    }
     show(
         &diags,
         &source.sources,
@@ -170,10 +173,6 @@ fn trace(args: &TraceArgs, style: Style, plan: Arc<Plan>, child: Option<Child>) 
     if args.verbose {
         show_verifier_logs(&session, &plan);
     }
-    if !args.quiet && !args.dry_run && args.format == Format::Text {
-        // Before anything fires, as bpftrace has it.
-        announce(&mut sink, &plan)?;
-    }
     let report = session.attach().map_err(failed)?;
     for missing in &report.missing {
         let warning =
@@ -182,8 +181,9 @@ fn trace(args: &TraceArgs, style: Style, plan: Arc<Plan>, child: Option<Child>) 
         diags.push(warning);
         show(&diags, &plan.sources, DiagnosticStyle { colour: colours(), errors_only: args.no_warnings });
     }
-    if args.format == Format::Json && !args.quiet && !args.dry_run {
+    if !args.quiet && !args.dry_run {
         sink.output().attached(u64::from(report.attached)).map_err(output_failed)?;
+        sink.output().flush().map_err(output_failed)?;
     }
     notify_attached(&mut sink)?;
     if args.dry_run {
@@ -266,11 +266,6 @@ fn row<'p>(loss: &ProbeLoss, plan: &'p Plan) -> ProbeLosses<'p> {
         counts_runs: plan.counts_runs,
         missed: Some(loss.recursion + loss.missed),
     }
-}
-
-fn announce(sink: &mut Sink<'_>, plan: &Plan) -> Result<(), Failure> {
-    sink.output().attached(u64::from(plan.attach_points())).map_err(output_failed)?;
-    sink.output().flush().map_err(output_failed)
 }
 
 /// Test harnesses of bpftrace wait for this line.

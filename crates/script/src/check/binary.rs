@@ -44,8 +44,15 @@ impl Checker<'_> {
     ) -> Type {
         let (l, r) = (&left.1.ty, &right.1.ty);
         if *l == Type::Void || *r == Type::Void {
-            // The other side is unknown or wrong; the result of a comparison is known all the same.
-            return if compares(op) { Type::Bool } else { Type::Void };
+            // One side is unknown or wrong; the result of a comparison is known all the same. In `@c = @c + 1` the map gets its
+            // type from the other side.
+            let known = if *l == Type::Void { r } else { l };
+            return match known {
+                _ if compares(op) => Type::Bool,
+                Type::Int { signed: false, .. } if self.searching => Type::U64,
+                known if self.searching && is_number(known) => Type::I64,
+                _ => Type::Void,
+            };
         }
         match (l, r) {
             (Type::Pointer { .. }, _) | (_, Type::Pointer { .. }) => self.pointers(expr, op, left, right),

@@ -71,6 +71,12 @@ impl Lower<'_, '_> {
 
     /// The value's address or null. A lookup with the same key is not made twice.
     fn lookup(&mut self, map: MapId, key: &[Expr]) -> Vreg {
+        let place = self.key_place(map, key);
+        self.lookup_at(map, key, place)
+    }
+
+    /// [`Self::lookup`] of a key that stands in memory already: its expressions must not be evaluated a second time.
+    fn lookup_at(&mut self, map: MapId, key: &[Expr], place: Place) -> Vreg {
         let found = self.f.known.iter().find_map(|k| match k {
             Known::Lookup(m, exprs, value) if *m == map && same_list(exprs, key) => Some(*value),
             _ => None,
@@ -78,7 +84,6 @@ impl Lower<'_, '_> {
         if let Some(value) = found {
             return value;
         }
-        let place = self.key_place(map, key);
         let kernel_map = self.kernel_map(map);
         let value = self.lookup_key(kernel_map, place);
         if key.iter().all(is_stable) {
@@ -170,9 +175,10 @@ impl Lower<'_, '_> {
             let scalar = self.scalar(value);
             self.convert(scalar, &from, &ty)
         });
+        let key_place = self.key_place(map, key);
         let (slow, done) = (self.b().block(), self.b().block());
         if let Some(scalar) = scalar.filter(|_| !self.plan.has_deletes(map)) {
-            let found = self.lookup(map, key);
+            let found = self.lookup_at(map, key, key_place);
             let fast = self.b().block();
             self.b().branch_unlikely(Cond::Eq, found, 0, slow, fast);
             self.b().switch_to(fast);
@@ -185,8 +191,7 @@ impl Lower<'_, '_> {
             Some(scalar) => self.store_scalar(scalar, &ty, slot),
             None => self.expr_into(value, &ty, slot, true),
         }
-        let key = self.key_place(map, key);
-        self.update(map, key, slot.base.into(), 0);
+        self.update(map, key_place, slot.base.into(), 0);
         self.b().jump(done);
         self.b().switch_to(done);
         self.forget_map(map);
@@ -243,13 +248,13 @@ impl Lower<'_, '_> {
     /// which is counted.
     pub(super) fn with_entry(&mut self, map: MapId, key: &[Expr], body: impl FnOnce(&mut Self, Place)) {
         let value = self.b().vreg();
-        let found = self.lookup(map, key);
+        let key_place = self.key_place(map, key);
+        let found = self.lookup_at(map, key, key_place);
         let (missing, there, done) = (self.b().block(), self.b().block(), self.b().block());
         self.b().copy(value, found);
         self.b().branch_unlikely(Cond::Eq, value, 0, missing, there);
         self.b().switch_to(missing);
         self.region(|l| {
-            let key_place = l.key_place(map, key);
             let zeroes = l.zeroes(map);
             let kernel_map = l.kernel_map(map);
             let address = l.address(key_place);

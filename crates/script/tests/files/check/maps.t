@@ -167,3 +167,9 @@ begin { $x = pid ? 1 : cat("x"); @y = foo(); print(@y); }
 ----
 error: branches must return the same type or compatible types: have 'int64' and 'void' at 1:14 `pid ? 1 : cat("x")`
 error: unknown function: 'foo' at 1:39 `foo`
+
+====
+interval:s:1 { @c = @c + 1; @k[1] = @k[1] + nsecs; }
+----
+@c: int64
+@k[int64]: uint64
