@@ -12,7 +12,7 @@ mod fuse;
 
 pub(crate) use fold::known_bits;
 
-use crate::ir::{Function, Module, verify};
+use crate::ir::{FuncId, Function, Module, Op, verify};
 
 /// After this many rounds the code is taken as good enough; three is the usual number.
 const ROUNDS: u32 = 12;
@@ -22,7 +22,40 @@ pub fn module(module: &mut Module) {
     for (index, function) in module.functions.iter_mut().enumerate() {
         run(function, index == 0);
     }
+    drop_unused(module);
     debug_assert_eq!(verify::module(module), Ok(()));
+}
+
+/// Removes callbacks that nothing hands to a helper any more: the kernel takes no code that cannot be reached.
+fn drop_unused(module: &mut Module) {
+    let mut used = vec![false; module.functions.len()];
+    let mut open = vec![0];
+    while let Some(index) = open.pop() {
+        if std::mem::replace(&mut used[index], true) {
+            continue;
+        }
+        let insts = module.functions[index].blocks.iter().flat_map(|block| &block.insts);
+        open.extend(insts.filter_map(|inst| match inst.op {
+            Op::FuncPtr { func, .. } => Some(func.0 as usize),
+            _ => None,
+        }));
+    }
+    if used.iter().all(|used| *used) {
+        return;
+    }
+    let mut numbers = Vec::new();
+    let mut next = 0;
+    for &used in &used {
+        numbers.push(FuncId(next));
+        next += u32::from(used);
+    }
+    let mut keep = used.iter();
+    module.functions.retain(|_| keep.next() == Some(&true));
+    for inst in module.functions.iter_mut().flat_map(|f| &mut f.blocks).flat_map(|block| &mut block.insts) {
+        if let Op::FuncPtr { func, .. } = &mut inst.op {
+            *func = numbers[func.0 as usize];
+        }
+    }
 }
 
 /// Optimises a function in place. In the entry function the first parameter is the context, which nobody writes to.
@@ -74,6 +107,18 @@ pub(crate) fn apply(text: &str, pass: impl Fn(&mut Function)) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn callbacks_that_nobody_is_given_are_dropped() {
+        let text = "function f(v0) {\nb0:\n  branch eq 1, 2, b1, b2\nb1:\n  v1 = func f1\n  v2 = call loop(5, v1, 0, 0)\n  return 0\n\
+                    b2:\n  v3 = func f2\n  v4 = call loop(5, v3, 0, 0)\n  return 0\n}\n\
+                    function g(v0, v1) {\nb0:\n  return 0\n}\nfunction h(v0, v1) {\nb0:\n  return 1\n}";
+        let mut module = crate::ir::parse::module(text).unwrap();
+        super::module(&mut module);
+        let names: Vec<&str> = module.functions.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["f", "h"]);
+        assert!(crate::ir::print::module(&module).contains("func f1"));
+    }
+
     #[test]
     fn short_circuit_conditions_become_plain_branches() {
         // What a front end makes of `if (a == 1 && b == 2) { … }`.
