@@ -1,7 +1,7 @@
 //! The state of one program being lowered: the function under construction, its variables, and what is known already.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use strix_codegen::ir::builder::FunctionBuilder;
 use strix_codegen::ir::{self, BlockId, Cond, Operand, Vreg};
@@ -59,7 +59,10 @@ pub(super) struct FunctionState {
     pub(super) loops: Vec<LoopTarget>,
     /// Points to the variables shared with callbacks.
     pub(super) env: Option<Vreg>,
+    /// Registers, and places among the shared variables.
     pub(super) vars: Vec<Option<Storage>>,
+    /// Memory of the function's own.
+    pub(super) slots: HashMap<VarId, ir::SlotId>,
 }
 
 /// One program being lowered.
@@ -112,6 +115,7 @@ pub(super) fn lower_instance<'a>(
             loops: Vec::new(),
             env: None,
             vars: vec![None; instance.vars.len()],
+            slots: HashMap::new(),
         },
         callbacks: Vec::new(),
         shared: vec![None; instance.vars.len()],
@@ -232,11 +236,8 @@ impl Lower<'_, '_> {
     pub(super) fn ctx(&mut self) -> Vreg {
         match (self.f.ctx, self.f.env) {
             (Some(ctx), _) => ctx,
-            (None, Some(env)) => {
-                let ctx = self.b().load(Place::new(env).at(SHARED_CTX).addr(), ir::Size::B8, false);
-                self.f.ctx = Some(ctx);
-                ctx
-            }
+            // Read anew: where it was read first need not lie on the way here.
+            (None, Some(env)) => self.b().load(Place::new(env).at(SHARED_CTX).addr(), ir::Size::B8, false),
             (None, None) => unreachable!("a callback always has the shared variables"),
         }
     }

@@ -1,19 +1,26 @@
 //! Loops: plain ones as blocks, loops over maps and long or unknown ranges as callbacks of the kernel's loop helpers.
 
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::mem;
 
 use strix_codegen::helper;
 use strix_codegen::ir::builder::FunctionBuilder;
 use strix_codegen::ir::{BinOp, Cond, FuncId, Operand, Size};
 use strix_facts::KernelFacts;
+use strix_syntax::ast::BinaryOp;
 
-use super::function::{FunctionState, LoopTarget, Lower, SHARED_RETURNED, Storage};
+use super::function::{FunctionState, LoopTarget, Lower, SHARED_RETURNED, Storage, walk_stmts};
 use super::value::{Place, Value};
-use crate::hir::{Expr, MapId, Stmt, StmtKind, VarId};
+use crate::hir::{Expr, ExprKind, MapId, Place as HirPlace, Stmt, StmtKind, VarId};
 use crate::types::Type;
 
-/// Ranges up to this many rounds become blocks: the verifier walks every round.
+/// Ranges up to this many rounds become blocks: the verifier walks every round, those of loops inside for each of them.
 const BLOCK_LOOP_LIMIT: i64 = 64;
+
+/// Rounds, times ways that a round may fork, of a loop that becomes blocks. Where each round leaves a variable with another value the verifier
+/// has to follow all combinations.
+const FORK_LIMIT: i64 = 32;
 
 /// Rounds allowed to `loop` (`BPF_MAX_LOOPS`).
 const MAX_ROUNDS: i64 = 8 << 20;
@@ -22,17 +29,60 @@ const MAX_ROUNDS: i64 = 8 << 20;
 pub(super) fn callback_body<'s>(facts: &KernelFacts, stmt: &'s Stmt) -> Option<&'s [Stmt]> {
     match &stmt.kind {
         StmtKind::ForMap { body, .. } => Some(body),
-        StmtKind::ForRange { lo, hi, body, .. } if range_is_callback(facts, lo, hi) => Some(body),
+        StmtKind::ForRange { lo, hi, body, .. } if range_is_callback(facts, lo, hi, body) => Some(body),
         _ => None,
     }
 }
 
-fn range_is_callback(facts: &KernelFacts, lo: &Expr, hi: &Expr) -> bool {
-    let short = match (lo.as_const(), hi.as_const()) {
-        (Some(lo), Some(hi)) => hi.saturating_sub(lo) <= BLOCK_LOOP_LIMIT,
-        _ => false,
-    };
-    !short && facts.features().bpf_loop
+fn range_is_callback(facts: &KernelFacts, lo: &Expr, hi: &Expr, body: &[Stmt]) -> bool {
+    if !facts.features().bpf_loop {
+        return false;
+    }
+    let Some(rounds) = rounds(lo, hi) else { return true };
+    let inside = inner_rounds(body);
+    rounds.saturating_mul(inside) > BLOCK_LOOP_LIMIT || rounds.saturating_mul(forks(body)) > FORK_LIMIT
+}
+
+/// Rounds of a range that is known.
+fn rounds(lo: &Expr, hi: &Expr) -> Option<i64> {
+    Some(hi.as_const()?.saturating_sub(lo.as_const()?).max(0))
+}
+
+/// The most rounds that a loop in the body takes for one of the body's own.
+fn inner_rounds(body: &[Stmt]) -> i64 {
+    fn stmt_rounds(stmt: &Stmt) -> i64 {
+        match &stmt.kind {
+            StmtKind::ForRange { lo, hi, body, .. } => {
+                rounds(lo, hi).unwrap_or(1).max(1).saturating_mul(inner_rounds(body))
+            }
+            StmtKind::If { then, els, .. } => inner_rounds(then).max(inner_rounds(els)),
+            StmtKind::Block(body) | StmtKind::While { body, .. } => inner_rounds(body),
+            StmtKind::Unroll { count, body } => i64::from(*count).saturating_mul(inner_rounds(body)),
+            _ => 1,
+        }
+    }
+    body.iter().map(stmt_rounds).max().unwrap_or(1)
+}
+
+/// How often a body may go one way or another. Looking into a map, reading memory and sending a record do.
+fn forks(body: &[Stmt]) -> i64 {
+    let count = Cell::new(0i64);
+    let fork = |n: i64| count.set(count.get().saturating_add(n));
+    walk_stmts(
+        body,
+        &mut |stmt| match &stmt.kind {
+            StmtKind::If { .. } | StmtKind::While { .. } | StmtKind::ForRange { .. } => fork(1),
+            StmtKind::Assign { place: HirPlace::Map { .. }, .. } => fork(1),
+            _ => {}
+        },
+        &mut |expr| match &expr.kind {
+            ExprKind::Call { .. } | ExprKind::Ternary { .. } | ExprKind::Map { .. } => fork(1),
+            ExprKind::Binary { op, .. } if matches!(op, BinaryOp::And | BinaryOp::Or) => fork(1),
+            ExprKind::IncDec { place: HirPlace::Map { .. }, .. } => fork(1),
+            _ => {}
+        },
+    );
+    count.get()
 }
 
 impl Lower<'_, '_> {
@@ -67,7 +117,7 @@ impl Lower<'_, '_> {
     }
 
     pub(super) fn for_range(&mut self, var: VarId, lo: &Expr, hi: &Expr, body: &[Stmt]) {
-        if range_is_callback(self.facts, lo, hi) {
+        if range_is_callback(self.facts, lo, hi, body) {
             return self.for_range_callback(var, lo, hi, body);
         }
         let first = self.scalar(lo);
@@ -182,6 +232,7 @@ impl Lower<'_, '_> {
             loops: vec![LoopTarget::Callback],
             env: None,
             vars: vec![None; self.instance.vars.len()],
+            slots: HashMap::new(),
         };
         let outer = mem::replace(&mut self.f, state);
         body(self);

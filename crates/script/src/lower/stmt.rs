@@ -173,6 +173,10 @@ impl Lower<'_, '_> {
         if let Some(storage) = self.f.vars[var.0 as usize] {
             return storage;
         }
+        // The address is made anew: where it was made first need not lie on the way here.
+        if let Some(&slot) = self.f.slots.get(&var) {
+            return Storage::Memory(Place::new(self.b().slot_addr(slot)));
+        }
         let ty = self.var_type(var).clone();
         let storage = match (self.shared[var.0 as usize], self.f.env) {
             (Some(offset), Some(env)) => Storage::Memory(Place::new(env).at(offset)),
@@ -182,7 +186,10 @@ impl Lower<'_, '_> {
             }
             _ => {
                 let name = self.instance.vars[var.0 as usize].name.clone();
-                Storage::Memory(self.slot_for(&name, &ty))
+                let size = self.size_of(&ty).max(1);
+                let slot = self.b().slot(name, size, 8);
+                self.f.slots.insert(var, slot);
+                return Storage::Memory(Place::new(self.b().slot_addr(slot)));
             }
         };
         self.f.vars[var.0 as usize] = Some(storage);
