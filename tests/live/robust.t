@@ -112,3 +112,17 @@ NAME keys-are-evaluated-once
 PROG BEGIN { $n = 0; @[{ $n++; $n }] = count(); @[{ $n++; $n }] = 5 > 4 ? 1 : 0; print($n); exit(); }
 WORKLOAD true
 EXPECT 2
+
+NAME robust-a-killed-tracer-takes-its-command-along
+NEEDS cmd:pgrep
+RUN
+  strix trace -e 'interval:s:60 { }' -c 'sleep 4242' > out 2> err & tracer=$!
+  until child=$(pgrep -P $tracer -x sleep); do sleep 0.05; done
+  kill -9 $tracer; wait $tracer || echo "killed: $?"
+  for i in 1 2 3 4 5 6 7 8 9 10; do
+    case $(cut -d' ' -f3 /proc/$child/stat 2> err || echo gone) in gone|Z) echo "no command"; break;; esac
+    sleep 0.1
+  done
+EXPECT
+  killed: 137
+  no command

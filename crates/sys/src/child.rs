@@ -1,7 +1,8 @@
 //! A command that waits before its first instruction until tracing has begun.
 //!
 //! The child is forked at once, so its id is known, and sits in a read of a pipe until [`Child::release`]. Its execve(2) is
-//! then the first thing that tracing sees of it. When we die before, the pipe ends and so does the child.
+//! then the first thing that tracing sees of it. When we die before, the pipe ends and so does the child; when we are killed
+//! later, the kernel kills it.
 
 use std::ffi::{CString, OsStr};
 use std::io::{self, Read, Write};
@@ -167,6 +168,9 @@ impl Image {
 
     /// The child's whole life before its command. Only async-signal-safe calls, no allocation.
     fn run(&self, go: libc::c_int, failure: libc::c_int) -> ! {
+        // However we end, the command does not go on alone. If that has happened already, the pipe has ended too.
+        // SAFETY: takes numbers only.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
         let mut byte = 0u8;
         // SAFETY: one byte of a live variable.
         let mut got = unsafe { libc::read(go, std::ptr::from_mut(&mut byte).cast(), 1) };
