@@ -114,6 +114,11 @@ impl Checker<'_> {
                     first.span,
                     format!("width and precision cannot be arguments: {}", conversion.text),
                 );
+            } else if conversion.letters == "s" && points_to_text(ty) {
+                self.push(|_| {
+                    Diagnostic::warning(span, "%s of a pointer prints the address")
+                        .with_help("`str(…)` reads the text that it points to")
+                });
             } else if *ty != Type::Void && mismatch(conversion, ty) {
                 let name = self.name(ty);
                 let help = advice(ty);
@@ -130,6 +135,11 @@ impl Checker<'_> {
         }
         Type::Void
     }
+}
+
+/// `char *`, as most arguments that are names and paths.
+fn points_to_text(ty: &Type) -> bool {
+    matches!(ty, Type::Pointer { to, .. } if matches!(**to, Type::Int { size: 1, .. }))
 }
 
 fn advice(ty: &Type) -> Option<&'static str> {

@@ -161,3 +161,10 @@ error: find() requires 3 arguments (2 provided): find(@map, key, $value) at 1:17
 error: find() expects a map, a key and a variable: find(@map, key, $value) at 1:30 `find(1, 2, $v)`
 error: find() expects a map, a key and a variable: find(@map, key, $value) at 1:46 `find(@m, 2, 3)`
 error: `assert` is not supported yet at 1:112 `assert`
+
+====
+tracepoint:syscalls:sys_enter_openat { printf("%s %s\n", comm, args.filename); }
+----
+warning: %s of a pointer prints the address at 1:64 `args.filename`
+  help: `str(…)` reads the text that it points to
+ok
