@@ -126,3 +126,25 @@ RUN
 EXPECT
   killed: 137
   no command
+
+# Nobody reads the pipe, so the first signal cannot be acted on.
+NAME robust-a-second-signal-ends-a-tracer-that-is-stuck
+RUN
+  mkfifo pipe; sleep 60 < pipe & reader=$!
+  strix trace -e 'tracepoint:raw_syscalls:sys_enter { printf("%100s\n", comm); }' > pipe 2> err & tracer=$!
+  until grep -q Attached err; do sleep 0.05; done
+  i=0; while test $i -lt 3000; do i=$((i + 1)); : < err; done
+  kill -INT $tracer; sleep 0.5
+  if kill -INT $tracer; then code=0; wait $tracer || code=$?; echo "ended by signal $((code - 128))"; fi
+  kill $reader
+EXPECT
+  ended by signal 2
+
+NAME robust-signals-that-come-together-are-one
+RUN
+  strix trace -e 'interval:s:60 { } END { printf("finished\n"); }' 2> err & tracer=$!
+  until grep -q Attached err; do sleep 0.05; done
+  kill -INT $tracer; kill -TERM $tracer
+  wait $tracer
+EXPECT
+  finished

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use strix_model::{Action, AttachPoint, MapRole};
-use strix_sys::{Pidfd, Readable, Ring, SharedWord, default_action, is_ignored};
+use strix_sys::{Pidfd, Readable, Ring, SharedWord, end_at_second, is_ignored};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::pace::{Look, Pace, Wait};
@@ -332,7 +332,11 @@ impl Stops {
         if !is_ignored(SignalKind::hangup().as_raw_value()) {
             kinds.push(SignalKind::hangup());
         }
+        let numbers: Vec<i32> = kinds.iter().map(SignalKind::as_raw_value).collect();
         let signals = kinds.into_iter().map(|kind| Ok((kind.as_raw_value(), signal(kind)?)));
+        let signals = signals.collect::<io::Result<_>>().map_err(Error::Wait)?;
+        // The first asks us to finish; another one ends us at once, wherever we are stuck.
+        end_at_second(&numbers).map_err(Error::Wait)?;
         let watched = |pid: Option<u32>| -> Result<Option<Readable>, Error> {
             let Some(pid) = pid else { return Ok(None) };
             let pidfd = Pidfd::open(pid).map_err(Error::Watch)?;
@@ -340,7 +344,7 @@ impl Stops {
         };
         let options = &session.options;
         Ok(Self {
-            signals: signals.collect::<io::Result<_>>().map_err(Error::Wait)?,
+            signals,
             deadline: options.duration.map(|duration| tokio::time::Instant::now() + duration),
             child: watched(options.child.as_ref().map(|child| child.pid()))?,
             target: watched(if options.child.is_some() { None } else { options.pid })?,
@@ -349,16 +353,13 @@ impl Stops {
 
     /// Waits for the first of them.
     async fn next(&mut self) -> EndReason {
-        let number = tokio::select! {
+        tokio::select! {
             biased;
-            number = any_signal(&mut self.signals) => number,
-            () = ended(self.child.as_ref()) => return EndReason::ChildExit,
-            () = ended(self.target.as_ref()) => return EndReason::TargetExit,
-            () = until(self.deadline) => return EndReason::Duration,
-        };
-        // The first asks us to finish; from now on another one ends us at once, wherever we are stuck.
-        self.signals.iter().for_each(|&(number, _)| default_action(number));
-        EndReason::Signal(number)
+            number = any_signal(&mut self.signals) => EndReason::Signal(number),
+            () = ended(self.child.as_ref()) => EndReason::ChildExit,
+            () = ended(self.target.as_ref()) => EndReason::TargetExit,
+            () = until(self.deadline) => EndReason::Duration,
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub use kernel::{
 };
 pub use limits::{Raised, raise_limits};
 pub use live::LiveKernel;
-pub use process::{HeldSignals, Pidfd, default_action, hold_signals, is_ignored, threads};
+pub use process::{HeldSignals, Pidfd, end_at_second, hold_signals, is_ignored, threads};
 pub use readable::Readable;
 pub use ring::{Drained, Ring};
 pub use value::SharedWord;

@@ -1,6 +1,9 @@
 //! Other processes: watching for their end, listing their threads.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -67,10 +70,44 @@ pub fn is_ignored(signal: i32) -> bool {
     known && now.sa_sigaction == libc::SIG_IGN
 }
 
-/// Gives a signal back its default action, whatever handled it before.
-pub fn default_action(signal: i32) {
-    // SAFETY: sets the default action, which runs no code of ours.
-    unsafe { libc::signal(signal, libc::SIG_DFL) };
+/// Two signals within this time are one: timeout(1) sends one to its command and one to the group that it is in.
+const ONE_SIGNAL: Duration = Duration::from_millis(200);
+
+/// Since when somebody wants us to end, in monotonic nanoseconds; 0 while nobody does.
+static ASKED: AtomicU64 = AtomicU64::new(0);
+
+/// Arranges that the second of these signals, counted from now on, has its default action wherever this process is stuck: in a write that
+/// nobody reads, for one. What the first does is left to others.
+///
+/// # Errors
+/// When a signal cannot be handled.
+pub fn end_at_second(signals: &[i32]) -> std::io::Result<()> {
+    static HANDLED: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+    ASKED.store(0, Ordering::Relaxed);
+    let mut handled = HANDLED.lock().unwrap_or_else(PoisonError::into_inner);
+    for &signal in signals {
+        if !handled.contains(&signal) {
+            // SAFETY: the action uses an atomic and calls that are async-signal-safe.
+            unsafe { signal_hook_registry::register(signal, move || asked_to_end(signal)) }?;
+            handled.push(signal);
+        }
+    }
+    Ok(())
+}
+
+/// In the signal's handler.
+fn asked_to_end(signal: i32) {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let now = (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64);
+    match ASKED.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
+        Err(first) if now.saturating_sub(first) > ONE_SIGNAL.as_nanos() as u64 => {
+            // SAFETY: sets the default action, which runs no code of ours.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+            // SAFETY: sends the signal to this thread, which gets it when the handler returns.
+            unsafe { libc::raise(signal) };
+        }
+        _ => {}
+    }
 }
 
 /// Signals that wait; they arrive when this is dropped.
