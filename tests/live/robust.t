@@ -109,7 +109,7 @@ EXPECT_REGEX
   CAP_SYSLOG
 
 NAME keys-are-evaluated-once
-PROG BEGIN { $n = 0; @[{ $n++; $n }] = count(); @[{ $n++; $n }] = 5 > 4 ? 1 : 0; print($n); exit(); }
+PROG BEGIN { $n = 0; @a[{ $n++; $n }] = count(); @b[{ $n++; $n }] = 7; print($n); exit(); }
 WORKLOAD true
 EXPECT 2
 

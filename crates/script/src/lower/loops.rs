@@ -77,7 +77,7 @@ fn forks(body: &[Stmt]) -> i64 {
         },
         &mut |expr| match &expr.kind {
             ExprKind::Call { .. } | ExprKind::Ternary { .. } | ExprKind::Map { .. } => fork(1),
-            ExprKind::Binary { op, .. } if matches!(op, BinaryOp::And | BinaryOp::Or) => fork(1),
+            ExprKind::Binary { op: BinaryOp::And | BinaryOp::Or, .. } => fork(1),
             ExprKind::IncDec { place: HirPlace::Map { .. }, .. } => fork(1),
             _ => {}
         },
