@@ -245,6 +245,7 @@ impl Lower<'_, '_> {
     /// Gives variables that a callback sees a place in the entry function's frame.
     fn lay_out_shared(&mut self) {
         let mut captured = HashSet::new();
+        let mut ranges = HashSet::new();
         let mut needed = false;
         walk(
             self.instance,
@@ -252,9 +253,11 @@ impl Lower<'_, '_> {
                 if let Some(body) = super::loops::callback_body(self.facts, stmt) {
                     needed = true;
                     captured.extend(vars_of(body));
-                    if let StmtKind::ForRange { var, .. } | StmtKind::ForMap { var, .. } = &stmt.kind {
-                        captured.insert(*var);
-                    }
+                    match &stmt.kind {
+                        StmtKind::ForMap { var, .. } => captured.insert(*var),
+                        StmtKind::ForRange { var, .. } => captured.insert(*var) | ranges.insert(*var),
+                        _ => false,
+                    };
                 }
             },
             &mut |_| {},
@@ -267,7 +270,8 @@ impl Lower<'_, '_> {
             if captured.contains(&VarId(var as u32)) {
                 self.shared[var] = Some(self.shared_size);
                 let size = self.size_of(self.var_type(VarId(var as u32)));
-                self.shared_size += size.max(8).next_multiple_of(8);
+                let start = if ranges.contains(&VarId(var as u32)) { super::loops::RANGE_START } else { 0 };
+                self.shared_size += size.max(8).next_multiple_of(8) + start;
             }
         }
     }

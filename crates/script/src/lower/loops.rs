@@ -25,6 +25,9 @@ const FORK_LIMIT: i64 = 32;
 /// Rounds allowed to `loop` (`BPF_MAX_LOOPS`).
 const MAX_ROUNDS: i64 = 8 << 20;
 
+/// Where a range's lower bound lies, from its variable among the shared ones.
+pub(super) const RANGE_START: u32 = 8;
+
 /// The body that becomes a function of its own, if the statement is such a loop.
 pub(super) fn callback_body<'s>(facts: &KernelFacts, stmt: &'s Stmt) -> Option<&'s [Stmt]> {
     match &stmt.kind {
@@ -146,8 +149,7 @@ impl Lower<'_, '_> {
     fn for_range_callback(&mut self, var: VarId, lo: &Expr, hi: &Expr, body: &[Stmt]) {
         let first = self.scalar(lo);
         let end = self.scalar(hi);
-        let base = self.slot_in_shared(var);
-        // The variable's place holds the lower bound until the first round; each round adds its number to a copy.
+        let start = self.slot_in_shared(var).at(RANGE_START);
         let rounds = self.b().bin(BinOp::Sub, end, first);
         let (some, out) = (self.b().block(), self.b().block());
         let (run, cut) = (self.b().block(), self.b().block());
@@ -158,14 +160,16 @@ impl Lower<'_, '_> {
         self.b().copy(rounds, MAX_ROUNDS);
         self.b().jump(run);
         self.b().switch_to(run);
-        let before = self.b().bin(BinOp::Sub, first, 1);
-        self.b().store(base.addr(), Size::B8, before);
+        self.b().store(start.addr(), Size::B8, first);
+        // The variable is made of the round's number, which the verifier takes for any: counting up from a bound that it knows, it would
+        // follow every round.
         let callback = self.callback("range", 2, |l| {
+            let round = l.f.builder.param(0);
             let env = l.f.builder.param(1);
             l.f.env = Some(env);
             let place = l.slot_in_shared(var);
-            let previous = l.b().load(place.addr(), Size::B8, false);
-            let now = l.b().bin(BinOp::Add, previous, 1);
+            let start = l.b().load(place.at(RANGE_START).addr(), Size::B8, false);
+            let now = l.b().bin(BinOp::Add, start, round);
             l.b().store(place.addr(), Size::B8, now);
             l.stmts(body);
         });
@@ -220,7 +224,7 @@ impl Lower<'_, '_> {
     }
 
     /// Builds a callback function: `body` is lowered in a function state of its own.
-    fn callback(&mut self, name: &str, params: u32, body: impl FnOnce(&mut Self)) -> FuncId {
+    pub(super) fn callback(&mut self, name: &str, params: u32, body: impl FnOnce(&mut Self)) -> FuncId {
         let index = self.callbacks.len();
         self.callbacks.push(None);
         let mut builder = FunctionBuilder::new(format!("{name}_{index}"), params);
