@@ -117,7 +117,9 @@ impl Lower<'_, '_> {
             return self.b().cmp(strix_codegen::ir::Cond::Ne, value, 0).into();
         }
         let (from_size, to_size) = (self.size_of(from), self.size_of(to));
-        let narrows = to_size < from_size || (to_size == from_size && from.is_signed() != to.is_signed());
+        // A negative number is not one of a larger type without a sign either.
+        let other_sign = from.is_signed() != to.is_signed() && (to_size == from_size || from.is_signed());
+        let narrows = to_size < from_size || other_sign;
         match Size::from_bytes(to_size) {
             Some(size) if narrows && to_size < 8 => self.b().extend(value, size, to.is_signed()).into(),
             _ => value,
